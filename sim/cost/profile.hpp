@@ -1,0 +1,122 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/diagnostic.hpp"
+#include "base/units.hpp"
+
+namespace stepcast {
+
+/// A figure about hardware or software, with where it comes from.
+template <class T>
+struct Figure {
+  T value{};
+  std::string source, measured_on;
+  double spread{};  ///< relative standard deviation; 0 when not known
+};
+
+/// How good the origin of a figure is; results report the worst that went into them.
+enum class Origin { measured, published, datasheet, extrapolated };
+[[nodiscard]] std::string_view name_of(Origin origin);
+
+/// What one GPU does. Keys, units and meanings: docs/profile.md.
+struct GpuProfile {
+  std::string name;  ///< "h100-sxm"
+  int sms{};
+  Figure<Bytes> memory_capacity;             ///< what the driver offers
+  Figure<BytesPerSecond> memory_peak;        ///< datasheet
+  Figure<BytesPerSecond> memory_rate;        ///< achieved by a large read + write stream
+  Figure<Seconds> memory_latency;            ///< fixed part of a memory-bound kernel: bytes / rate + latency
+  std::map<Dtype, Figure<FlopPerSecond>> peak;     ///< dense datasheet peak by compute type
+  std::map<Dtype, Figure<double>> gemm_ceiling;    ///< best-shape share of the peak
+  Figure<Seconds> gemm_latency;              ///< prologue and epilogue of one product
+  struct Tile {
+    int rows{}, columns{};
+    double efficiency{};  ///< of the ceiling, relative to the best tile
+  };
+  std::vector<Tile> tiles;
+  double split_k_depth{};                    ///< least depth of a slice when tiles do not fill the GPU
+  /// Attention by kernel ("flash", "flash3", "eager"): share of the peak for long sequences at head size 128.
+  struct Attention {
+    Figure<double> forward, backward;        ///< shares of the peak; causal work counted halved
+    double half_length{};                    ///< sequence at which half of it is reached
+    double head_exponent{};                  ///< (head_dim / 128)^exponent
+  };
+  std::map<std::string, Attention> attention;
+  std::map<Dtype, Figure<double>> convolution_ceiling;
+  Figure<BytesPerSecond> host_link_rate;     ///< pinned copies over PCIe
+  Figure<Bytes> context_memory;              ///< CUDA context with libraries
+  Origin gemm_origin{Origin::datasheet}, attention_origin{Origin::datasheet}, memory_origin{Origin::datasheet};
+};
+
+/// What links and collectives reach on a node type; fabric figures come with the fabric.
+struct LinkProfile {
+  std::string node;
+  Figure<double> nvlink_efficiency;   ///< share of the raw NVLink rate that a large ring reaches
+  Figure<double> nvls_efficiency;     ///< likewise in-switch reduction
+  Figure<double> pcie_efficiency;
+  Figure<double> tree_efficiency;
+  int channels{};                     ///< NCCL channels of a large collective inside the node
+  int network_channels{};             ///< and across nodes
+  int nvls_channels{};
+  Figure<Seconds> base_latency;       ///< added once per collective beyond NCCL's model (launch, sync)
+  Figure<Seconds> fill_latency;       ///< NVLink pipelines: extra latency reached at large sizes
+  Figure<Bytes> nccl_memory;          ///< buffers of one communicator on one GPU
+  Origin origin{Origin::datasheet};
+};
+
+/// Measured collective of a calibrated profile (design 6.5).
+struct MeasuredCollective {
+  std::string operation, fabric;
+  int ranks{}, nodes{};
+  std::optional<BytesPerSecond> link_rate;
+  std::optional<int> gpus_per_node;
+  std::vector<std::pair<Bytes, Seconds>> points, cpu_points;  ///< sorted by size
+  std::string source, measured_on;
+};
+
+/// What the framework does.
+struct SoftwareProfile {
+  std::string name;
+  double fusion{};                 ///< 0: every operator its own kernel; 1: pointwise chains fused
+  std::string attention_kernel;    ///< "flash", "flash3" or "eager"
+  Figure<Seconds> host_per_kernel; ///< CPU time to launch one kernel
+  Figure<Seconds> host_per_collective;
+  Figure<Seconds> host_per_step;   ///< zero_grad, scheduler, data hand-over
+  bool fused_optimizer{};          ///< one pass over memory; else foreach (several)
+  bool fused_cross_entropy{};
+  double autocast_casts{};         ///< passes over the weights per micro-batch that autocast spends on casts
+  Figure<double> allocator_slack;  ///< reserved / allocated - 1
+  Origin origin{Origin::published};
+};
+
+struct HostProfile {
+  std::string name;
+  std::map<Dtype, Figure<FlopPerSecond>> gemm_rate;
+  Figure<BytesPerSecond> memory_rate;
+};
+
+/// Everything known about one scenario's hardware and software.
+struct Profile {
+  GpuProfile gpu;
+  LinkProfile links;
+  SoftwareProfile software;
+  std::vector<MeasuredCollective> collectives;
+  double kernel_jitter{};      ///< relative standard deviation of one kernel's time; 0: none
+  double collective_jitter{};
+  std::vector<std::string> notes;  ///< sections that were not used because the name differs
+};
+
+/// The shipped profile of the named GPU, node and software, overridden figure by figure by `files` in order.
+/// @throws ScenarioError: unknown GPU or software (with suggestion) at `place`, or a profile file's own faults.
+[[nodiscard]] Profile load_profile(const std::string& gpu, const std::string& node, const std::string& software,
+                                   const std::vector<std::string>& files, const SourcePlace& place);
+[[nodiscard]] std::vector<std::string> gpu_profile_names();
+[[nodiscard]] std::vector<std::string> software_profile_names();
+
+}  // namespace stepcast

@@ -1,0 +1,102 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/document.hpp"
+#include "sim/engine/simulate.hpp"
+#include "sim/scenario/scenario.hpp"
+#include "sim/training/memory.hpp"
+#include "sim/training/plan.hpp"
+
+namespace stepcast {
+
+/// Parts of the critical rank's step; they add up to the step time (design 6.3).
+struct Breakdown {
+  Seconds compute, exposed_communication, pipeline_bubble, optimizer, input, host;
+  [[nodiscard]] Seconds sum() const {
+    return compute + exposed_communication + pipeline_bubble + optimizer + input + host;
+  }
+};
+
+/// All calls of one operation in one group during a step.
+struct CommunicationRow {
+  std::string operation, group, algorithm, protocol;
+  Bytes bytes;     ///< mean payload per call
+  double count{};  ///< per step
+  Seconds time;    ///< total moving time per step
+  BytesPerSecond bus_bandwidth;
+  Seconds exposed; ///< total per step
+};
+
+struct LinkRow {
+  std::string kind, name;
+  double utilization{};
+  Seconds busy;
+};
+
+/// One point's answer.
+struct PointReport {
+  std::vector<std::pair<std::string, Value>> settings;
+  std::string invalid;  ///< not empty: the point cannot exist; nothing below holds
+  int gpus{}, data_parallel_size{}, global_batch_size{}, nodes{};
+  MemoryReport memory;
+  Seconds step_time, step_time_p05, step_time_p50, step_time_p95;
+  double samples_per_s{};
+  std::optional<double> tokens_per_s, mfu, hfu;
+  std::optional<double> scaling_efficiency;
+  std::vector<std::pair<std::string, Value>> baseline;  ///< its settings
+  Breakdown breakdown;
+  std::vector<CommunicationRow> communication;
+  std::vector<LinkRow> links;
+  std::string bottleneck;  ///< gemm memory_bandwidth launch nvlink pcie nic switch latency pipeline host input
+  std::vector<std::pair<std::string, std::string>> origins;
+  std::vector<std::pair<std::string, std::string>> dtypes;
+  std::vector<std::string> warnings;
+  std::int64_t events{};
+};
+
+struct Report {
+  std::string title;
+  std::vector<std::string> swept;
+  std::vector<PointReport> points;
+  std::string sample_word;
+};
+
+struct RunOptions {
+  int jobs{};  ///< threads; 0: all cores
+  bool unfolded{};
+  const std::atomic<bool>* cancel{};
+  std::function<void(std::size_t done, std::size_t total)> progress;
+};
+
+/// Predicts every point (and baselines that the sweep lacks) on all cores; the order and bytes of the result do not
+/// depend on `jobs`.
+[[nodiscard]] Report run(const ScenarioFile& file, const std::vector<std::string>& profiles, const RunOptions& options);
+
+/// One scenario. Memoizes models, clusters and costs for the calling thread.
+class Predictor {
+ public:
+  Predictor();
+  ~Predictor();
+  [[nodiscard]] PointReport predict(const Scenario& scenario, bool unfolded = false);
+  /// The plan and its steady step, every micro-batch written out (for traces).
+  [[nodiscard]] std::pair<StepPlan, Timeline> trace(const Scenario& scenario);
+
+ private:
+  struct Implementation;
+  std::unique_ptr<Implementation> implementation_;
+};
+
+/// design 6.3, schema "stepcast.result/1".
+[[nodiscard]] std::string to_json(const Report& report);
+/// The table and the sentences that a person reads.
+[[nodiscard]] std::string to_table(const Report& report);
+/// Chrome / Perfetto trace of the steady step: streams of one rank per class.
+[[nodiscard]] std::string to_chrome_trace(const StepPlan& plan, const Timeline& timeline);
+
+}  // namespace stepcast
