@@ -57,7 +57,7 @@ class Interrupted : public std::runtime_error {
 }  // namespace stepcast
 
 /// Checked in release too.
-#define STEPCAST_CHECK(condition, message) \
-  do {                                     \
+#define STEPCAST_CHECK(condition, message)                                          \
+  do {                                                                              \
     if (!(condition)) throw ::stepcast::InternalError(__FILE__, __LINE__, message); \
   } while (false)

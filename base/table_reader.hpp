@@ -13,8 +13,9 @@
 
 namespace stepcast {
 
-/// Reads the keys of one TOML or JSON table, collects every fault instead of stopping at the first one, and at
-/// finish() reports keys that nobody asked for. A missing or faulty key yields nothing; the caller keeps its default.
+/// Reads the keys of one TOML or JSON table, collects every fault instead of stopping at the first one, and
+/// at finish() reports keys that nobody asked for. A missing or faulty key yields nothing; the caller keeps
+/// its default.
 class TableReader {
  public:
   /// `path` is the dotted name of the table ("training"; "" for the file itself) as messages show it.
