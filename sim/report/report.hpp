@@ -1,7 +1,10 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -30,7 +33,7 @@ struct CommunicationRow {
   double count{};  ///< per step
   Seconds time;    ///< total moving time per step
   BytesPerSecond bus_bandwidth;
-  Seconds exposed; ///< total per step
+  Seconds exposed;  ///< total per step
 };
 
 struct LinkRow {
@@ -50,14 +53,23 @@ struct PointReport {
   std::optional<double> tokens_per_s, mfu, hfu;
   std::optional<double> scaling_efficiency;
   std::vector<std::pair<std::string, Value>> baseline;  ///< its settings
+  int baseline_gpus{};
   Breakdown breakdown;
   std::vector<CommunicationRow> communication;
   std::vector<LinkRow> links;
-  std::string bottleneck;  ///< gemm memory_bandwidth launch nvlink pcie nic switch latency pipeline host input
+  std::string
+      bottleneck;  ///< gemm memory_bandwidth launch nvlink pcie nic switch latency pipeline host input
   std::vector<std::pair<std::string, std::string>> origins;
   std::vector<std::pair<std::string, std::string>> dtypes;
   std::vector<std::string> warnings;
   std::int64_t events{};
+  // For the table and its sentences; design 6.3 has no place for them.
+  int micro_batch_size{}, gradient_accumulation_steps{};
+  std::string strategy, fabric;
+  /// Throughput per GPU over the smallest cluster's at the smallest's batch per GPU (weak) and at its global
+  /// batch (strong); nothing when cluster sizes are not swept or the batch cannot be divided.
+  std::optional<double> weak_efficiency, strong_efficiency;
+  std::vector<std::string> efficiency_notes;  ///< of the plan: why efficiency may pass 1
 };
 
 struct Report {
@@ -70,18 +82,23 @@ struct Report {
 struct RunOptions {
   int jobs{};  ///< threads; 0: all cores
   bool unfolded{};
+  bool companions{true};  ///< also run what the weak and strong columns need and the sweep lacks
   const std::atomic<bool>* cancel{};
   std::function<void(std::size_t done, std::size_t total)> progress;
 };
 
-/// Predicts every point (and baselines that the sweep lacks) on all cores; the order and bytes of the result do not
-/// depend on `jobs`.
-[[nodiscard]] Report run(const ScenarioFile& file, const std::vector<std::string>& profiles, const RunOptions& options);
+/// Predicts every point (and baselines that the sweep lacks) on all cores; the order and bytes of the result
+/// do not depend on `jobs`.
+[[nodiscard]] Report run(const ScenarioFile& file, const std::vector<std::string>& profiles,
+                         const RunOptions& options);
 
-/// One scenario. Memoizes models, clusters and costs for the calling thread.
+/// One scenario. Memoizes models, clusters, profiles and costs, keyed by what the scenario says of them; so
+/// it must not outlive a change of the files that the scenario names. Not safe to share between threads.
 class Predictor {
  public:
   Predictor();
+  /// `cancel`, when it becomes true, ends a prediction with Interrupted.
+  explicit Predictor(const std::atomic<bool>* cancel);
   ~Predictor();
   [[nodiscard]] PointReport predict(const Scenario& scenario, bool unfolded = false);
   /// The plan and its steady step, every micro-batch written out (for traces).
@@ -96,7 +113,9 @@ class Predictor {
 [[nodiscard]] std::string to_json(const Report& report);
 /// The table and the sentences that a person reads.
 [[nodiscard]] std::string to_table(const Report& report);
-/// Chrome / Perfetto trace of the steady step: streams of one rank per class.
-[[nodiscard]] std::string to_chrome_trace(const StepPlan& plan, const Timeline& timeline);
+/// Chrome / Perfetto trace of the steady step: a process per node, a thread per stream of one rank per class;
+/// times in microseconds from the first event. `gpus_per_node` places the ranks; 0: all on node 0.
+[[nodiscard]] std::string to_chrome_trace(const StepPlan& plan, const Timeline& timeline,
+                                          int gpus_per_node = 0);
 
 }  // namespace stepcast

@@ -1,0 +1,77 @@
+#include "sim/report/facts.hpp"
+
+#include <algorithm>
+
+#include "base/print.hpp"
+
+namespace stepcast {
+namespace {
+
+bool has_attention(const Model& model) {
+  return std::any_of(model.layers.begin(), model.layers.end(), [](const Layer& layer) {
+    return std::any_of(layer.operators.begin(), layer.operators.end(),
+                       [](const Operator& op) { return op.kind == OperatorKind::attention; });
+  });
+}
+
+/// A calibrated collective of this fabric makes the network measured; a fabric without a file of its own is
+/// built from its neighbours.
+std::string network_origin(const Scenario& scenario, const Profile& profile) {
+  const ClusterSection& cluster = scenario.cluster;
+  if (cluster.nodes <= 1) return "";
+  const bool measured = std::any_of(
+      profile.collectives.begin(), profile.collectives.end(), [&](const MeasuredCollective& collective) {
+        return collective.fabric == cluster.fabric_spec.name && collective.nodes == cluster.nodes;
+      });
+  if (measured) return std::string(name_of(Origin::measured));
+  return std::string(name_of(cluster.fabric_spec.interpolated ? Origin::extrapolated : Origin::published));
+}
+
+}  // namespace
+
+NamedText origins_of(const Scenario& scenario, const Model& model, const Profile& profile) {
+  const auto text = [](Origin origin) { return std::string(name_of(origin)); };
+  NamedText origins;
+  if (model.measured) {
+    origins = {{"gemm", text(Origin::measured)}, {"attention", text(Origin::measured)}};
+  } else {
+    origins = {{"gemm", text(profile.gpu.gemm_origin)},
+               {"attention", has_attention(model) ? text(profile.gpu.attention_origin) : ""}};
+  }
+  const bool nvlink = scenario.cluster.node_spec.nvlink != NodeSpec::Nvlink::none;
+  origins.emplace_back("memory", text(profile.gpu.memory_origin));
+  origins.emplace_back("nvlink", nvlink ? text(profile.links.origin) : "");
+  origins.emplace_back("network", network_origin(scenario, profile));
+  origins.emplace_back("software", text(profile.software.origin));
+  return origins;
+}
+
+NamedText dtypes_of(const TrainingSection& training) {
+  const auto text = [](Dtype type) { return std::string(name_of(type)); };
+  return {{"parameter_dtype", text(training.parameter_dtype)},
+          {"gradient_dtype", text(training.gradient_dtype)},
+          {"reduce_dtype", text(training.reduce_dtype)},
+          {"optimizer_dtype", text(training.optimizer_dtype)},
+          {"precision", text(training.precision)}};
+}
+
+std::vector<std::string> warnings_of(const Scenario& scenario, const Profile& profile,
+                                     const PointReport& point) {
+  std::vector<std::string> warnings = scenario.notes;
+  warnings.insert(warnings.end(), profile.notes.begin(), profile.notes.end());
+  const MemoryReport& memory = point.memory;
+  if (!memory.fits()) {
+    const Bytes needed = memory.allocated_peak() + memory.framework;
+    warnings.push_back("does not fit: needs " + print_size(needed) + " of " + print_size(memory.capacity) +
+                       " per GPU, " + print_size(needed - memory.capacity) + " too much");
+  }
+  const FabricSpec& fabric = scenario.cluster.fabric_spec;
+  if (scenario.cluster.nodes > 1 && fabric.transport == Transport::ethernet && fabric.sockets_tuned > 0) {
+    warnings.push_back("TCP: assumes NCCL_SOCKET_NTHREADS and NCCL_NSOCKS_PERTHREAD tuned to " +
+                       std::to_string(fabric.sockets_tuned) + " connections; NCCL's defaults open " +
+                       std::to_string(fabric.sockets_untuned) + " and may be slower");
+  }
+  return warnings;
+}
+
+}  // namespace stepcast

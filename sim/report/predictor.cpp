@@ -1,0 +1,263 @@
+#include <algorithm>
+#include <map>
+#include <sstream>
+#include <string_view>
+
+#include "models/build_model.hpp"
+#include "sim/report/bottleneck.hpp"
+#include "sim/report/breakdown.hpp"
+#include "sim/report/communication.hpp"
+#include "sim/report/facts.hpp"
+#include "sim/report/links.hpp"
+#include "sim/report/report.hpp"
+
+namespace stepcast {
+namespace {
+
+/// Keys of the memo: every input that the made value depends on, in a form that cannot run together.
+class Key {
+ public:
+  template <class T>
+  Key& add(const T& part) {
+    text_ << part << '\n';
+    return *this;
+  }
+  [[nodiscard]] std::string text() const { return text_.str(); }
+
+ private:
+  std::ostringstream text_;
+};
+
+std::string model_key(const ModelRequest& request) {
+  return Key()
+      .add(request.preset)
+      .add(request.huggingface.string())
+      .add(request.workload.string())
+      .add(request.sequence_length.value_or(0))
+      .text();
+}
+
+std::string cluster_key(const ClusterSection& cluster) {
+  return Key()
+      .add(cluster.nodes)
+      .add(cluster.node)
+      .add(cluster.gpus_per_node)
+      .add(cluster.fabric)
+      .add(cluster.fabric_spec.link_rate.value)
+      .add(cluster.fabric_spec.link_latency.value)
+      .add(cluster.fabric_spec.nics_per_node)
+      .add(cluster.topology)
+      .add(cluster.oversubscription)
+      .add(cluster.routing)
+      .text();
+}
+
+std::string profile_key(const Scenario& scenario) {
+  Key key;
+  key.add(scenario.cluster.node_spec.gpu)
+      .add(scenario.cluster.node_spec.name)
+      .add(scenario.training.software);
+  for (const std::string& file : scenario.cluster.profiles) key.add(file);
+  return key.text();
+}
+
+template <class Made, class Make>
+Made& remembered(std::map<std::string, std::unique_ptr<Made>>& memo, const std::string& key, Make make) {
+  auto& place = memo[key];
+  if (!place) place = make();
+  return *place;
+}
+
+ClusterRequest request_of(const ClusterSection& cluster) {
+  ClusterRequest request;
+  request.nodes = cluster.nodes;
+  request.node = cluster.node_spec;
+  request.gpus_per_node = cluster.gpus_per_node;
+  request.fabric = cluster.fabric_spec;
+  request.topology = cluster.topology;
+  request.oversubscription = cluster.oversubscription;
+  request.routing = cluster.routing;
+  return request;
+}
+
+}  // namespace
+
+struct Predictor::Implementation {
+  std::map<std::string, std::unique_ptr<Model>> models;
+  std::map<std::string, std::shared_ptr<const Cluster>> clusters;
+  std::map<std::string, std::unique_ptr<Profile>> profiles;
+  std::map<std::string, std::unique_ptr<CostModel>> costs;
+  std::map<std::string, std::unique_ptr<CollectiveModel>> collectives;
+  const std::atomic<bool>* cancel{};
+
+  const Model& model_of(const Scenario& scenario) {
+    return remembered(models, model_key(scenario.model.request), [&] {
+      return std::make_unique<Model>(build_model(scenario.model.request, scenario.model.place));
+    });
+  }
+
+  const Profile& profile_of(const Scenario& scenario) {
+    return remembered(profiles, profile_key(scenario), [&] {
+      SourcePlace place;
+      place.file = scenario.model.place.file;
+      return std::make_unique<Profile>(
+          load_profile(scenario.cluster.node_spec.gpu, scenario.cluster.node_spec.name,
+                       scenario.training.software, scenario.cluster.profiles, place));
+    });
+  }
+
+  const CostModel& cost_of(const Scenario& scenario) {
+    return remembered(costs, profile_key(scenario), [&] {
+      const Profile& profile = profile_of(scenario);
+      return std::make_unique<CostModel>(profile.gpu, profile.software);
+    });
+  }
+
+  const CollectiveModel& collectives_of(const Scenario& scenario) {
+    const std::string of_cluster = cluster_key(scenario.cluster);
+    return remembered(collectives, of_cluster + profile_key(scenario), [&] {
+      auto& cluster = clusters[of_cluster];
+      if (!cluster) cluster = std::make_shared<const Cluster>(request_of(scenario.cluster));
+      return std::make_unique<CollectiveModel>(cluster, profile_of(scenario));
+    });
+  }
+
+  PlanInputs inputs_of(const Scenario& scenario) {
+    return {scenario, model_of(scenario), profile_of(scenario), cost_of(scenario), collectives_of(scenario)};
+  }
+};
+
+namespace {
+
+/// Plans and simulates with more micro-batches written out until the last two of them take equally long.
+std::pair<StepPlan, Timeline> steady_step(const PlanInputs& inputs, PlanOptions options,
+                                          const SimulateOptions& simulation) {
+  const int all = inputs.scenario.training.gradient_accumulation_steps;
+  while (true) {
+    StepPlan plan = plan_step(inputs, options);
+    Timeline timeline = simulate(plan.program, simulation);
+    if (timeline.micro_batches_agree || options.planned_micro_batches >= all) {
+      return {std::move(plan), std::move(timeline)};
+    }
+    options.planned_micro_batches = std::min(all, 2 * options.planned_micro_batches);
+  }
+}
+
+/// How one micro-batch's kernels divide their time, for the bottleneck.
+KernelTimes kernel_times(const PlanInputs& inputs) {
+  const TrainingSection& training = inputs.scenario.training;
+  const CostOptions options{.compute = training.precision,
+                            .parameters = training.parameter_dtype,
+                            .gradients = training.gradient_dtype};
+  KernelTimes times;
+  if (inputs.model.measured) return times;
+  std::vector<int> equal(inputs.model.layers.size(), 0);
+  for (const Layer& layer : inputs.model.layers) ++equal[static_cast<std::size_t>(layer.first_equal)];
+  for (std::size_t i = 0; i < equal.size(); ++i) {
+    if (equal[i] == 0) continue;
+    const Layer& layer = inputs.model.layers[i];
+    for (const Pass pass : {Pass::forward, Pass::backward}) {
+      const Work work = inputs.cost.layer_work(layer, pass, training.micro_batch_size, options);
+      for (const Kernel& kernel : work.kernels) {
+        const double time = equal[i] * kernel.count * kernel.time.value;
+        double& place = kernel.launch_bound                  ? times.launch
+                        : kernel.kind == KernelClass::memory ? times.memory
+                                                             : times.matrix;
+        place += time;
+      }
+    }
+  }
+  return times;
+}
+
+void set_step_times(PointReport& point, const PlanInputs& inputs, const StepPlan& plan,
+                    const Timeline& timeline, const SimulateOptions& simulation) {
+  point.step_time = to_seconds(timeline.step_time);
+  point.step_time_p05 = point.step_time_p50 = point.step_time_p95 = point.step_time;
+  const Profile& profile = inputs.profile;
+  if (profile.kernel_jitter <= 0 && profile.collective_jitter <= 0) return;
+  const Jitter jitter{.compute = profile.kernel_jitter, .collective = profile.collective_jitter};
+  const auto drawn = simulate_with_jitter(plan.program, jitter, simulation);
+  const auto quantile = [&](double share) {
+    return to_seconds(drawn[static_cast<std::size_t>(share * static_cast<double>(drawn.size() - 1) + 0.5)]);
+  };
+  point.step_time_p05 = quantile(0.05);
+  point.step_time_p50 = quantile(0.50);
+  point.step_time_p95 = quantile(0.95);
+  // The median step has the steady step's shape, a little longer: its parts grow alike.
+  const double longer = point.step_time_p50 / point.step_time;
+  point.step_time = point.step_time_p50;
+  for (Seconds* part :
+       {&point.breakdown.compute, &point.breakdown.exposed_communication, &point.breakdown.pipeline_bubble,
+        &point.breakdown.optimizer, &point.breakdown.input, &point.breakdown.host}) {
+    *part = longer * *part;
+  }
+  for (CommunicationRow& row : point.communication) row.exposed = longer * row.exposed;
+}
+
+void set_throughput(PointReport& point, const PlanInputs& inputs, const StepPlan& plan) {
+  point.samples_per_s = point.global_batch_size / point.step_time.value;
+  if (inputs.model.sequence_length > 0) {
+    point.tokens_per_s = point.samples_per_s * static_cast<double>(inputs.model.sequence_length);
+  }
+  const auto peak = inputs.profile.gpu.peak.find(inputs.scenario.training.precision);
+  if (plan.model_flops <= Flop(0) || peak == inputs.profile.gpu.peak.end()) return;
+  const FlopPerSecond offered = point.gpus * peak->second.value;
+  point.mfu = plan.model_flops / offered / point.step_time;
+  point.hfu = plan.hardware_flops / offered / point.step_time;
+}
+
+}  // namespace
+
+Predictor::Predictor() : Predictor(nullptr) {}
+Predictor::Predictor(const std::atomic<bool>* cancel) : implementation_(std::make_unique<Implementation>()) {
+  implementation_->cancel = cancel;
+}
+Predictor::~Predictor() = default;
+
+PointReport Predictor::predict(const Scenario& scenario, bool unfolded) {
+  const PlanInputs inputs = implementation_->inputs_of(scenario);
+  SimulateOptions simulation;
+  simulation.cancel = implementation_->cancel;
+  const auto [plan, timeline] = steady_step(inputs, {.unfolded = unfolded}, simulation);
+  const StepAnalysis analysis = analyse_step(plan.program, timeline);
+
+  PointReport point;
+  point.gpus = scenario.gpus();
+  point.nodes = scenario.cluster.nodes;
+  point.data_parallel_size = scenario.data_parallel_size();
+  point.global_batch_size = scenario.global_batch_size();
+  point.micro_batch_size = scenario.training.micro_batch_size;
+  point.gradient_accumulation_steps = scenario.training.gradient_accumulation_steps;
+  point.strategy = name_of(scenario.training.strategy);
+  point.fabric = scenario.cluster.fabric;
+  point.memory = plan.memory;
+  point.breakdown = analysis.breakdown;
+  point.communication = communication_rows(plan.program, timeline, analysis);
+  point.links = link_rows(plan.program, timeline, inputs.collectives.cluster());
+  point.bottleneck = bottleneck_of(plan.program, timeline, analysis, inputs.collectives.cluster(),
+                                   [&] { return kernel_times(inputs); });
+  set_step_times(point, inputs, plan, timeline, simulation);
+  set_throughput(point, inputs, plan);
+  point.origins = origins_of(scenario, inputs.model, inputs.profile);
+  point.dtypes = dtypes_of(scenario.training);
+  point.warnings = warnings_of(scenario, inputs.profile, point);
+  if (!timeline.steady) {
+    point.warnings.push_back("the step times had not settled after " +
+                             std::to_string(timeline.steps_simulated) + " steps; the last one is reported");
+  }
+  point.efficiency_notes = plan.notes;
+  point.events = timeline.events;
+  return point;
+}
+
+std::pair<StepPlan, Timeline> Predictor::trace(const Scenario& scenario) {
+  const PlanInputs inputs = implementation_->inputs_of(scenario);
+  SimulateOptions simulation;
+  simulation.cancel = implementation_->cancel;
+  return steady_step(
+      inputs, {.detailed = true, .planned_micro_batches = scenario.training.gradient_accumulation_steps},
+      simulation);
+}
+
+}  // namespace stepcast
