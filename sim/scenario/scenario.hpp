@@ -28,13 +28,13 @@ enum class OptimizerKind { adamw, adam, sgd, lamb };
 
 struct ModelSection {
   ModelRequest request;
-  SourcePlace place;  ///< of preset, huggingface or workload
+  SourcePlace place;     ///< of preset, huggingface or workload
   bool scale_compute{};  ///< workload: micro_batch_size may differ from the measured one
 };
 
 struct ClusterSection {
   int nodes{1};
-  std::string node;  ///< preset or resolved path
+  std::string node;     ///< preset or resolved path
   int gpus_per_node{};  ///< 0: all
   std::string fabric;
   std::optional<BytesPerSecond> link_rate;
@@ -121,8 +121,8 @@ struct ScenarioFile {
     std::string key;
     std::vector<Value> values;
   };
-  std::vector<Swept> swept;             ///< in order of the file, overrides that are lists after it
-  std::vector<std::string> set_keys;    ///< keys given by --set that are not swept
+  std::vector<Swept> swept;           ///< in order of the file, overrides that are lists after it
+  std::vector<std::string> set_keys;  ///< keys given by --set that are not swept
 };
 
 /// The only reader of scenario files. Throws ScenarioError with all faults that do not depend on the point.
@@ -133,10 +133,11 @@ struct ScenarioPoint {
   std::vector<std::pair<std::string, Value>> settings;  ///< every swept key and every --set key
   std::optional<Scenario> scenario;
   std::string invalid;  ///< why the point cannot exist (indivisible batch), when there is no scenario
+  std::optional<Diagnostic> fault;  ///< the same with its place
 };
 
-/// All points. Throws ScenarioError when a value is faulty by itself (unknown preset, wrong type); a combination
-/// that cannot exist makes that point invalid, or is thrown when nothing is swept.
+/// All points. Throws ScenarioError when a value is faulty by itself (unknown preset, wrong type); a
+/// combination that cannot exist makes that point invalid, or is thrown when nothing is swept.
 [[nodiscard]] std::vector<ScenarioPoint> expand(const ScenarioFile& file);
 
 /// The same question asked of another number of nodes (for baselines).

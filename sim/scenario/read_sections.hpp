@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+
+#include "base/table_reader.hpp"
+#include "sim/scenario/read.hpp"
+
+namespace stepcast::detail {
+
+/// A path in a file is relative to that file, on the command line (--set) to the working directory.
+[[nodiscard]] std::string resolve_path(const std::string& path, const SourcePlace& place);
+
+/// "name" or a path: contains '/' or ends in .toml / .json.
+[[nodiscard]] bool looks_like_path(const std::string& name);
+
+void read_model(const Value& table, ReadCache& cache, ReadResult& result);
+void read_cluster(const Value& table, ReadCache& cache, ReadResult& result);
+/// After read_cluster: the batch depends on the number of GPUs.
+void read_training(const Value& table, ReadResult& result);
+
+}  // namespace stepcast::detail
