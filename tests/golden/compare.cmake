@@ -1,0 +1,6 @@
+execute_process(COMMAND ${CLI} run ${SCENARIO} WORKING_DIRECTORY ${ROOT} OUTPUT_FILE ${OUT}
+                COMMAND_ERROR_IS_FATAL ANY)
+if(DEFINED ENV{UPDATE_GOLDEN})
+  file(COPY_FILE ${OUT} ${GOLDEN})
+endif()
+execute_process(COMMAND diff -u ${GOLDEN} ${OUT} COMMAND_ERROR_IS_FATAL ANY)
