@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/diagnostic.hpp"
+#include "base/document.hpp"
 #include "models/model.hpp"
 
 namespace stepcast {
@@ -14,13 +15,16 @@ namespace stepcast {
 struct ModelRequest {
   std::string preset;                 ///< a preset name or alias, or ...
   std::filesystem::path huggingface;  ///< ... a Hugging Face config.json, or ...
-  std::filesystem::path workload;     ///< ... measured layers; exactly one of the three is set
-  std::string as_given;               ///< the path as the user wrote it: faults name it
-  std::optional<std::int64_t> sequence_length;  ///< tokens (default: the model's own maximum); ignored by image models
+  std::optional<Value> config;     ///< ... the keys of a config.json, written in the scenario itself, or ...
+  std::filesystem::path workload;  ///< ... measured layers; exactly one of the four is set
+  std::string as_given;            ///< the path as the user wrote it: faults name it
+  std::optional<std::int64_t>
+      sequence_length;  ///< tokens (default: the model's own maximum); ignored by image models
 };
 
 /// Layers, operators and parameters of the requested model.
-/// @throws ScenarioError with the file's places for a faulty config.json or workload; an unknown preset is a fault at
+/// @throws ScenarioError with the file's places for a faulty config.json or workload; an unknown preset is a
+/// fault at
 ///         `request_place` with the nearest names.
 [[nodiscard]] Model build_model(const ModelRequest& request, const SourcePlace& request_place);
 

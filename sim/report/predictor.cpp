@@ -32,6 +32,7 @@ std::string model_key(const ModelRequest& request) {
   return Key()
       .add(request.preset)
       .add(request.huggingface.string())
+      .add(request.config ? request.config->to_text() : "")
       .add(request.workload.string())
       .add(request.sequence_length.value_or(0))
       .text();

@@ -36,6 +36,11 @@ void read_model(const Value& table, ReadCache& cache, ReadResult& result) {
     }
   };
   file("huggingface", request.huggingface);
+  if (const Value* config = reader.table("config")) {
+    request.config = *config;
+    model.place = config->place;
+    ++sources;
+  }
   file("workload", request.workload);
   request.sequence_length = reader.integer("sequence_length", 1, 100'000'000);
   model.scale_compute = reader.boolean("scale_compute").value_or(false);
@@ -45,12 +50,14 @@ void read_model(const Value& table, ReadCache& cache, ReadResult& result) {
   reader.finish();
 
   if (sources != 1) {
-    const bool any_given = reader.has("preset") || reader.has("huggingface") || reader.has("workload");
+    const bool any_given =
+        reader.has("preset") || reader.has("huggingface") || reader.has("config") || reader.has("workload");
     if (sources > 1 || !any_given) {
       result.faults.push_back(
           {table.place,
-           sources > 1 ? "model.preset, model.huggingface and model.workload contradict each other"
-                       : "model.preset is missing",
+           sources > 1
+               ? "model.preset, model.huggingface, model.config and model.workload contradict each other"
+               : "model.preset is missing",
            "expected exactly one of preset = \"llama-3.1-8b\", huggingface = \"config.json\", "
            "workload = \"w.toml\""});
     }
@@ -58,6 +65,7 @@ void read_model(const Value& table, ReadCache& cache, ReadResult& result) {
   }
 
   const std::string key = request.preset + "|" + request.huggingface.string() + "|" +
+                          (request.config ? request.config->to_text() : "") + "|" +
                           request.workload.string() + "|" +
                           std::to_string(request.sequence_length.value_or(0));
   auto found = cache.models.find(key);
