@@ -1,3 +1,5 @@
+#include <cstdio>
+
 #include "base/print.hpp"
 #include "sim/report/report.hpp"
 #include "sim/report/sentences.hpp"
@@ -8,18 +10,32 @@ namespace {
 
 constexpr std::size_t text_width = 110;
 
+/// Where the time goes needs no decimals.
+std::string print_percent(double share) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.0f %%", share * 100);
+  return text;
+}
+
 std::string share_or_dash(const std::optional<double>& share) { return share ? print_share(*share) : "-"; }
 
 /// Which columns there are; rows follow the same order.
 struct Columns {
   std::vector<std::string> keys;
-  bool tokens{};         ///< tokens/s, else samples/s
-  bool both_scalings{};  ///< weak and strong side by side, else one efficiency
+  bool tokens{};                  ///< tokens/s, else samples/s
+  bool both_scalings{};           ///< weak and strong side by side, else one efficiency
+  std::optional<Bytes> capacity;  ///< of all points alike: stands in the header, else in each row
 };
 
 Columns columns_for(const Report& report) {
-  Columns columns{varying_keys(report), false, false};
+  Columns columns;
+  columns.keys = varying_keys(report);
+  bool first = true;
   for (const PointReport& point : report.points) {
+    if (!point.invalid.empty()) continue;
+    if (first) columns.capacity = point.memory.capacity;
+    if (columns.capacity != point.memory.capacity) columns.capacity.reset();
+    first = false;
     columns.tokens = columns.tokens || point.tokens_per_s.has_value();
     columns.both_scalings = columns.both_scalings || point.weak_efficiency.has_value();
   }
@@ -44,18 +60,21 @@ void add_header(TextTable& table, const Report& report, const Columns& columns) 
   table.add_column("GPUs", Align::right);
   table.add_column(columns.tokens ? "tokens/s" : "samples/s", Align::right);
   if (columns.both_scalings) {
-    table.add_column("efficiency\nweak", Align::right);
-    table.add_column("efficiency\nstrong", Align::right);
+    table.add_column("scaling\nweak", Align::right);
+    table.add_column("scaling\nstrong", Align::right);
   } else {
     table.add_column("efficiency", Align::right);
   }
   table.add_column("step", Align::right);
-  table.add_column("compute", Align::right);
-  table.add_column("exposed\ncommunication", Align::right);
-  table.add_column("optimizer", Align::right);
-  table.add_column("other", Align::right);
-  table.add_column("memory\nper GPU", Align::right);
-  table.add_column("of", Align::right);
+  for (const char* part : {"com-\npute", "exposed\ncomm.", "opti-\nmizer", "other"}) {
+    table.add_column(part, Align::right);
+  }
+  if (columns.capacity) {
+    table.add_column("memory of\n" + print_size(*columns.capacity), Align::right);
+  } else {
+    table.add_column("memory", Align::right);
+    table.add_column("of", Align::right);
+  }
   table.add_column("bottleneck", Align::left);
 }
 
@@ -63,7 +82,8 @@ std::vector<std::string> cells_of(const PointReport& point, const Columns& colum
   std::vector<std::string> cells{best ? "*" : ""};
   for (const std::string& key : columns.keys) cells.push_back(setting_text(point, key));
   if (!point.invalid.empty()) {
-    cells.resize(cells.size() + (columns.both_scalings ? 11 : 10), "-");
+    const std::size_t figures = 8U + (columns.both_scalings ? 2U : 1U) + (columns.capacity ? 0U : 1U);
+    cells.resize(cells.size() + figures, "-");
     cells.push_back("cannot exist: " + point.invalid);
     return cells;
   }
@@ -76,14 +96,14 @@ std::vector<std::string> cells_of(const PointReport& point, const Columns& colum
     cells.push_back(share_or_dash(point.scaling_efficiency));
   }
   const Breakdown& parts = point.breakdown;
-  const auto share = [&](Seconds part) { return print_share(part / point.step_time); };
+  const auto share = [&](Seconds part) { return print_percent(part / point.step_time); };
   cells.push_back(print_time(point.step_time));
   cells.push_back(share(parts.compute));
   cells.push_back(share(parts.exposed_communication));
   cells.push_back(share(parts.optimizer));
   cells.push_back(share(parts.pipeline_bubble + parts.host + parts.input));
   cells.push_back(print_size(point.memory.allocated_peak() + point.memory.framework));
-  cells.push_back(print_size(point.memory.capacity));
+  if (!columns.capacity) cells.push_back(print_size(point.memory.capacity));
   cells.push_back(point.bottleneck + (point.memory.fits() ? "" : "  DOES NOT FIT"));
   return cells;
 }
@@ -129,10 +149,10 @@ std::string to_table(const Report& report) {
   std::string text = report.title.empty() ? "" : report.title + "\n\n";
   text += table.text() + "\n";
   if (best) {
-    text += "* the best of what fits. Efficiency: throughput per GPU over that of the smallest cluster";
-    text += columns.both_scalings
-                ? ", at the same batch per GPU (weak)\n  or the same global batch (strong).\n\n"
-                : ".\n\n";
+    text += "* the best of what fits. Efficiency is throughput per GPU over that of the smallest cluster";
+    if (columns.both_scalings)
+      text += ",\n  at the same batch per GPU (weak) or the same global batch (strong)";
+    text += ".\n\n";
   }
   for (const std::string& sentence : sentences(report)) text += bullet(sentence);
   return text;

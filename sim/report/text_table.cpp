@@ -65,6 +65,7 @@ std::string TextTable::text() const {
 
 std::string header_for(const std::string& key) {
   constexpr std::size_t widest = 14;
+  if (key == "training.gradient_accumulation_steps") return "accumu-\nlation";
   const std::string word = key.substr(key.rfind('.') + 1);
   if (word.size() <= widest) return word;
   std::string header, line;

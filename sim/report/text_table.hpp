@@ -27,7 +27,7 @@ class TextTable {
   std::vector<std::vector<std::string>> rows_;  ///< an empty row is a gap
 };
 
-/// A key as a column header: the last part of its dotted path, long ones broken at underscores.
+/// A key as a column header: the last part of its dotted path, long ones shortened or broken at underscores.
 [[nodiscard]] std::string header_for(const std::string& key);
 
 }  // namespace stepcast
