@@ -23,17 +23,19 @@ struct PlanInputs {
 };
 
 struct PlanOptions {
-  bool unfolded{};             ///< simulate every rank
-  bool detailed{};             ///< keep constituent kernels of compute tasks (traces)
-  int planned_micro_batches{4};  ///< at most this many are written out; the rest repeat (Program::repeated_micro_batches)
+  bool unfolded{};  ///< simulate every rank
+  bool detailed{};  ///< keep constituent kernels of compute tasks (traces)
+  int planned_micro_batches{
+      4};  ///< at most this many are written out; the rest repeat (Program::repeated_micro_batches)
 };
 
 struct StepPlan {
   Program program;
   MemoryReport memory;
-  Flop model_flops;      ///< per step, all GPUs, matrix products, causal attention halved, no recomputation
-  Flop hardware_flops;   ///< likewise with recomputation
-  /// Work that shrinks with the shard, or an algorithm that is faster across nodes: why efficiency may pass 1.
+  Flop model_flops;     ///< per step, all GPUs, matrix products, causal attention halved, no recomputation
+  Flop hardware_flops;  ///< likewise with recomputation
+  /// Work that shrinks with the shard, or an algorithm that is faster across nodes: why efficiency may
+  /// pass 1.
   std::vector<std::string> notes;
 };
 

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <vector>
+
+#include "sim/training/schedule.hpp"
+
+namespace stepcast {
+
+/// What fully_shard wraps as one group: each block for itself, everything else together in the root unit.
+struct ShardUnit {
+  std::vector<int> layers;
+  bool root{};
+  double elements{};  ///< of the gathered tensors, padded: every parameter's first dimension is cut into
+                      ///< equal parts (I25)
+  int tensors{};
+};
+
+/// @param shards  ranks that a unit is cut over
+/// The root unit comes first (it may hold no parameters), then the blocks in forward order.
+[[nodiscard]] std::vector<ShardUnit> shard_units(const Model& model, int shards);
+
+}  // namespace stepcast

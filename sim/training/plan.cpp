@@ -1,0 +1,82 @@
+#include "sim/training/plan.hpp"
+
+#include <string>
+
+#include "base/diagnostic.hpp"
+#include "sim/training/memory_of_step.hpp"
+#include "sim/training/strategies.hpp"
+
+namespace stepcast {
+namespace {
+
+TaskId plan_tasks(StepContext& context) {
+  const Method method = method_of(context.training);
+  if (context.world == 1 && method != Method::fully_sharded) return plan_single_rank(context);
+  switch (method) {
+    case Method::reducer:
+      return plan_ddp(context);
+    case Method::zero_redundancy:
+      return plan_zero_redundancy_optimizer(context);
+    case Method::deepspeed_all_reduce:
+      return plan_deepspeed_all_reduce(context);
+    case Method::deepspeed_partitioned:
+      return plan_deepspeed_partitioned(context);
+    case Method::deepspeed_stage3:
+      return plan_deepspeed_stage3(context);
+    case Method::megatron_data_parallel:
+      return plan_megatron_data_parallel(context);
+    case Method::megatron_distributed_optimizer:
+      return plan_megatron_distributed_optimizer(context);
+    case Method::fully_sharded:
+      return plan_fully_sharded(context);
+    case Method::bucket_sharded:
+      return plan_bucket_sharded(context);
+  }
+  throw InternalError(__FILE__, __LINE__, "a method without a plan");
+}
+
+/// Products that checkpointing repeats for one sample.
+Flop recomputed_flops(const Model& model, Checkpointing mode) {
+  Flop repeated;
+  if (mode == Checkpointing::none) return repeated;
+  for (const Layer& layer : model.layers) {
+    if (!checkpointed(layer)) continue;
+    for (const Operator& op : layer.operators) {
+      if (mode == Checkpointing::full || op.recomputed_by_selective) repeated += forward_flops(op);
+    }
+  }
+  return repeated;
+}
+
+std::vector<std::string> notes_of(const Scenario& scenario) {
+  std::vector<std::string> notes;
+  const StateLayout layout = state_layout(scenario);
+  const std::string ranks = std::to_string(layout.optimizer_shards);
+  if (layout.optimizer_shards > 1) {
+    notes.push_back("the optimizer updates 1/" + ranks +
+                    " of the parameters on each GPU: that work shrinks as ranks are added");
+  }
+  if (method_of(scenario.training) == Method::fully_sharded && layout.parameter_shards > 1) {
+    notes.push_back("casts and copies of each GPU's shard (1/" + ranks + ") shrink as ranks are added");
+  }
+  return notes;
+}
+
+}  // namespace
+
+StepPlan plan_step(const PlanInputs& inputs, const PlanOptions& options) {
+  StepContext context(inputs, options);
+  StepPlan plan;
+  const TaskId end = plan_tasks(context);
+  plan.program = context.builder.finish(end, context.repeated_micro_batches);
+  plan.memory = memory_of_step(context);
+  const double samples = inputs.scenario.global_batch_size();
+  plan.model_flops = samples * (forward_flops(inputs.model) + backward_flops(inputs.model));
+  plan.hardware_flops =
+      plan.model_flops +
+      samples * recomputed_flops(inputs.model, inputs.scenario.training.activation_checkpointing);
+  plan.notes = notes_of(inputs.scenario);
+  return plan;
+}
+
+}  // namespace stepcast
