@@ -15,9 +15,19 @@ enum class TaskKind : std::uint8_t {
 };
 
 /// What a task is for; the report's breakdown and colours follow it.
-enum class TaskRole : std::uint8_t { forward, backward, recompute, copy, optimizer, communication, input, host };
+enum class TaskRole : std::uint8_t {
+  forward,
+  backward,
+  recompute,
+  copy,
+  optimizer,
+  communication,
+  input,
+  host
+};
 
-/// "Not before task `task` of the step `steps_back` steps earlier has ended" (0: this step, 1: the one before).
+/// "Not before task `task` of the step `steps_back` steps earlier has ended" (0: this step, 1: the one
+/// before).
 struct Wait {
   int task{};
   int steps_back{};
@@ -32,20 +42,22 @@ struct Task {
   int stream{};                  ///< of that rank; tasks of one stream run in order
   int payload{-1};
   int layer{-1};
-  int name{};                    ///< index in Program::names
-  Picoseconds host_time{};       ///< CPU time to issue it
+  int name{};                      ///< index in Program::names
+  Picoseconds host_time{};         ///< CPU time to issue it
   int first_wait{}, wait_count{};  ///< range in Program::waits
 };
 
 /// A compute task's cost. durations[i] belongs to Program::reserved_levels[i].
 struct WorkCost {
   std::vector<Picoseconds> durations;
-  Picoseconds memory_time{};  ///< part of durations[0] limited by device memory: it stretches by 1 / (1 - share taken)
+  int kernels{1};  ///< launched one after the other: the first runs after host_time / kernels of issuing
+  Picoseconds memory_time{};  ///< part of durations[0] limited by device memory: it stretches by 1 / (1 -
+                              ///< share taken)
   struct Part {               ///< for traces: constituent kernels, in order
     int name{};
     Picoseconds duration{};
   };
-  std::vector<Part> parts;    ///< may be empty
+  std::vector<Part> parts;  ///< may be empty
 };
 
 /// A link class, a shared resource: identical links with identical loads are one.
@@ -63,13 +75,13 @@ struct Load {
 /// What a call of a collective asks for; calls share it.
 struct CollectiveCost {
   Picoseconds latency{};
-  double payload{};        ///< bytes
-  double rate_ceiling{};   ///< payload bytes per second, alone
+  double payload{};       ///< bytes
+  double rate_ceiling{};  ///< payload bytes per second, alone
   std::vector<Load> loads;
   int sms{};
   double memory_share_per_rate{};  ///< share of the GPU's memory bandwidth per payload byte per second
   double host_share{};
-  int description{};       ///< index in Program::descriptions
+  int description{};  ///< index in Program::descriptions
 };
 
 /// One call: every participating rank has one task that points here.
@@ -91,13 +103,13 @@ struct CollectiveDescription {
 
 /// One training step, to be repeated. No times but costs; see plan_step.
 struct Program {
-  int ranks{1};                  ///< simulated ranks; one per class when folded
-  std::vector<int> rank_of;      ///< global rank that each simulated rank stands for
-  std::vector<int> multiplicity; ///< global ranks that each stands for
-  std::vector<int> streams;      ///< number of streams of each simulated rank
+  int ranks{1};                           ///< simulated ranks; one per class when folded
+  std::vector<int> rank_of;               ///< global rank that each simulated rank stands for
+  std::vector<int> multiplicity;          ///< global ranks that each stands for
+  std::vector<int> streams;               ///< number of streams of each simulated rank
   std::vector<std::string> stream_names;  ///< by stream index, the same on every rank
   std::vector<int> reserved_levels{0};    ///< SM reservations that can occur, ascending, first 0
-  std::vector<Task> tasks;       ///< ranks may interleave; each rank's own order is its issue order
+  std::vector<Task> tasks;                ///< ranks may interleave; each rank's own order is its issue order
   std::vector<Wait> waits;
   std::vector<WorkCost> works;
   std::vector<CollectiveCost> collective_costs;
@@ -106,9 +118,9 @@ struct Program {
   std::vector<Resource> resources;
   std::vector<CollectiveDescription> descriptions;
   std::vector<std::string> names;
-  int end_task{};                ///< its end on the last rank closes the step (the optimizer's last task)
-  /// First task (on simulated rank 0) of each planned micro-batch. With fewer planned than asked, the interval
-  /// between the last two marks stands for `repeated_micro_batches` more.
+  int end_task{};  ///< its end on the last rank closes the step (the optimizer's last task)
+  /// First task (on simulated rank 0) of each planned micro-batch. With fewer planned than asked, the
+  /// interval between the last two marks stands for `repeated_micro_batches` more.
   std::vector<int> micro_batch_marks;
   int repeated_micro_batches{};
 };
