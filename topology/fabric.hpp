@@ -15,17 +15,21 @@ enum class Transport { ethernet, roce, infiniband, omnipath, efa, tcpx };  ///< 
 struct FabricSpec {
   std::string name;  ///< "infiniband-400g"; also the link class of measured collectives
   Transport transport{};
-  BytesPerSecond link_rate{};   ///< line rate of one NIC
-  double efficiency{};          ///< share of the line rate that large messages reach (headers, encoding, protocol)
-  Seconds link_latency{};       ///< one message, NIC to NIC through one switch
-  Seconds switch_latency{};     ///< each further switch
-  int nics_per_node{};          ///< 0: the node's own number (one per GPU on most)
-  bool gpudirect{};             ///< both this and the node's must hold
-  BytesPerSecond flow_ceiling{};       ///< TCP: the most that one socket moves; 0 = no ceiling
-  int sockets_tuned{}, sockets_untuned{};  ///< TCP: connections between two ranks with NCCL_SOCKET_NTHREADS x NSOCKS set, and by default
-  BytesPerSecond host_copy_rate{};     ///< TCP: staging through host memory, per NIC; 0 = not staged
-  bool interpolated{};          ///< built from neighbours: `<kind>-<N>g` without a file of its own
-  std::string source;           ///< where the figures come from, for `origins`
+  BytesPerSecond link_rate{};  ///< line rate of one NIC
+  double efficiency{};     ///< share of the line rate that large messages reach (headers, encoding, protocol)
+  Seconds link_latency{};  ///< one message, NIC to NIC through one switch
+  Seconds switch_latency{};  ///< each further switch
+  int leaf_ports{
+      64};  ///< ports of a leaf switch, half of them towards nodes (leaf-spine, fat-tree, rail-optimized)
+  int nics_per_node{};            ///< 0: the node's own number (one per GPU on most)
+  bool gpudirect{};               ///< both this and the node's must hold
+  BytesPerSecond flow_ceiling{};  ///< TCP: the most that one socket moves; 0 = no ceiling
+  /// TCP: connections between two nodes over all channels, with NCCL_SOCKET_NTHREADS x NSOCKS set, and by
+  /// default.
+  int sockets_tuned{}, sockets_untuned{};
+  BytesPerSecond host_copy_rate{};  ///< TCP: staging through host memory, per NIC; 0 = not staged
+  bool interpolated{};              ///< built from neighbours: `<kind>-<N>g` without a file of its own
+  std::string source;               ///< where the figures come from, for `origins`
 };
 
 /// A preset name `<ethernet|roce|infiniband|omnipath|efa|tcpx>-<N>g` for any N (with no file of its own it is
