@@ -1,0 +1,250 @@
+#include "sim/cost/cost.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+#include <type_traits>
+#include <unordered_map>
+#include <utility>
+
+#include "sim/cost/attention.hpp"
+#include "sim/cost/kernels.hpp"
+#include "sim/cost/products.hpp"
+
+namespace stepcast {
+
+namespace {
+
+/// Bytes of everything that a cost depends on, as the key of the memo: equal keys mean equal values.
+class Key {
+ public:
+  void clear() { text_.clear(); }
+  void add(std::string_view word) {
+    add(word.size());
+    text_.append(word);
+  }
+  template <class T>
+  requires std::is_arithmetic_v<T> || std::is_enum_v<T>
+  void add(T number) { text_.append(reinterpret_cast<const char*>(&number), sizeof number); }
+  void add(const Traffic& traffic) {
+    add(traffic.elements);
+    add(traffic.fp32_elements);
+    add(traffic.bytes);
+    add(traffic.kernels);
+    add(traffic.micro_batch_elements);
+  }
+  void add(const Operator& op) {
+    add(op.name);
+    add(op.kind);
+    add(op.recomputed_by_selective);
+    switch (op.kind) {
+      case OperatorKind::gemm:
+        add(op.gemm.rows);
+        add(op.gemm.columns);
+        add(op.gemm.depth);
+        add(op.gemm.groups);
+        add(op.gemm.has_weight);
+        add(op.gemm.input_gradient);
+        break;
+      case OperatorKind::convolution: {
+        const ConvolutionWork& c = op.convolution;
+        for (const std::int64_t n : {c.in_channels, c.out_channels, c.kernel, c.stride, c.groups, c.in_height,
+                                     c.in_width, c.out_height, c.out_width}) {
+          add(n);
+        }
+        add(c.input_gradient);
+        break;
+      }
+      case OperatorKind::attention: {
+        const AttentionWork& a = op.attention;
+        for (const std::int64_t n : {a.query_heads, a.key_value_heads, a.head_dim, a.value_dim,
+                                     a.query_length, a.key_length, a.window}) {
+          add(n);
+        }
+        add(a.causal);
+        add(a.dropout_masks);
+        break;
+      }
+      case OperatorKind::memory:
+        add(op.memory.eager_forward);
+        add(op.memory.eager_backward);
+        add(op.memory.fused_forward);
+        add(op.memory.fused_backward);
+        break;
+    }
+  }
+  void add(const CostOptions& options) {
+    add(options.compute);
+    add(options.parameters);
+    add(options.gradients);
+    add(options.accumulate);
+    add(options.fusion);
+  }
+  [[nodiscard]] const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+/// a + f (b - a).
+double between(double a, double b, double f) { return a + f * (b - a); }
+
+/// The chain between its eager (f = 0) and its fused (f = 1) form.
+void add_memory_bound(const GpuProfile& gpu, const Operator& op, Pass pass, int samples,
+                      const CostOptions& options, double fusion, Work& work, int& launches) {
+  const bool forward = pass == Pass::forward;
+  const Traffic& eager = forward ? op.memory.eager_forward : op.memory.eager_backward;
+  const Traffic& fused = forward ? op.memory.fused_forward : op.memory.fused_backward;
+  const auto bytes = [&](const Traffic& traffic) {
+    const double size = activation_size(options.compute);
+    return samples *
+               (traffic.elements * size + traffic.fp32_elements * element_size(Dtype::fp32) + traffic.bytes) +
+           traffic.micro_batch_elements * size;
+  };
+  const double moved = between(bytes(eager), bytes(fused), fusion);
+  launches = static_cast<int>(std::lround(between(eager.kernels, fused.kernels, fusion)));
+  if (moved <= 0 && launches == 0) return;
+  work.kernels.push_back(memory_kernel(gpu, op.name + (forward ? "" : ".backward"), Bytes(moved), launches));
+}
+
+bool starts_with(const std::string& name, std::string_view prefix) {
+  return std::string_view(name).substr(0, prefix.size()) == prefix;
+}
+
+}  // namespace
+
+struct CostModel::Implementation {
+  GpuProfile gpu;
+  SoftwareProfile software;
+  // Nodes of an unordered_map stay where they are, so works may be handed out by reference within a call.
+  std::unordered_map<std::string, Work> operators, layers;
+  Key operator_key, layer_key;
+
+  [[nodiscard]] Work compute(const Operator& op, Pass pass, int samples, CostOptions options) const {
+    Work work;
+    double fusion = options.fusion < 0 ? software.fusion : std::min(options.fusion, 1.0);
+    int launches = -1;  // < 0: as many as kernels
+    switch (op.kind) {
+      case OperatorKind::gemm:
+        // Stacks that train in fp8 keep the head's products in bf16.
+        if (options.compute == Dtype::fp8 && starts_with(op.name, "head.")) options.compute = Dtype::bf16;
+        add_gemm(gpu, software, op, pass, samples, options, work);
+        break;
+      case OperatorKind::convolution:
+        add_convolution(gpu, software, op, pass, samples, options, work);
+        break;
+      case OperatorKind::attention: {
+        const Dtype compute = options.compute == Dtype::fp8 ? Dtype::bf16 : options.compute;
+        const auto figures = gpu.attention.find(software.attention_kernel);
+        // Fused kernels exist in 16 bits only; in fp32 and tf32 frameworks fall back to plain products.
+        const bool half = compute == Dtype::bf16 || compute == Dtype::fp16;
+        if (figures != gpu.attention.end() && half && gpu.peak.contains(compute)) {
+          work.kernels.push_back(fused_attention(gpu, figures->second, op, pass, samples, compute));
+        } else {
+          const bool aligned = is_aligned(op.attention.key_length, op.attention.head_dim, compute);
+          work.kernels =
+              eager_attention(gpu, software, op, pass, samples, compute, gemm_rate(gpu, compute, aligned));
+        }
+        break;
+      }
+      case OperatorKind::memory:
+        if (software.fused_cross_entropy && starts_with(op.name, "loss.")) fusion = 1;
+        add_memory_bound(gpu, op, pass, samples, options, fusion, work, launches);
+        break;
+    }
+    if (launches < 0) launches = work.kernel_count();
+    work.host_time = launches * software.host_per_kernel.value;
+    return work;
+  }
+
+  const Work& find(const Operator& op, Pass pass, int samples, const CostOptions& options) {
+    operator_key.clear();
+    operator_key.add(pass);
+    operator_key.add(samples);
+    operator_key.add(options);
+    operator_key.add(op);
+    const auto known = operators.find(operator_key.text());
+    if (known != operators.end()) return known->second;
+    return operators.emplace(operator_key.text(), compute(op, pass, samples, options)).first->second;
+  }
+
+  enum class Part { forward, backward, recompute_all, recompute_selective };
+
+  const Work& find(const Layer& layer, Part part, int samples, const CostOptions& options) {
+    layer_key.clear();
+    layer_key.add(part);
+    layer_key.add(samples);
+    layer_key.add(options);
+    for (const Operator& op : layer.operators) layer_key.add(op);
+    const auto known = layers.find(layer_key.text());
+    if (known != layers.end()) return known->second;
+    Work work;
+    const auto append = [&](const Operator& op) {
+      if (part == Part::recompute_selective && !op.recomputed_by_selective) return;
+      const Pass pass = part == Part::backward ? Pass::backward : Pass::forward;
+      work.append(find(op, pass, samples, options));
+    };
+    if (part == Part::backward) {
+      std::for_each(layer.operators.rbegin(), layer.operators.rend(), append);
+    } else {
+      std::for_each(layer.operators.begin(), layer.operators.end(), append);
+    }
+    return layers.emplace(layer_key.text(), std::move(work)).first->second;
+  }
+};
+
+CostModel::CostModel(const GpuProfile& gpu, const SoftwareProfile& software)
+    : implementation_(std::make_unique<Implementation>()) {
+  implementation_->gpu = gpu;
+  implementation_->software = software;
+}
+
+CostModel::~CostModel() = default;
+CostModel::CostModel(CostModel&&) noexcept = default;
+
+const GpuProfile& CostModel::gpu() const { return implementation_->gpu; }
+const SoftwareProfile& CostModel::software() const { return implementation_->software; }
+
+Work CostModel::operator_work(const Operator& op, Pass pass, int micro_batch,
+                              const CostOptions& options) const {
+  return implementation_->find(op, pass, micro_batch, options);
+}
+
+Work CostModel::layer_work(const Layer& layer, Pass pass, int micro_batch, const CostOptions& options) const {
+  using Part = Implementation::Part;
+  return implementation_->find(layer, pass == Pass::forward ? Part::forward : Part::backward, micro_batch,
+                               options);
+}
+
+Work CostModel::recompute_work(const Layer& layer, bool full, int micro_batch,
+                               const CostOptions& options) const {
+  using Part = Implementation::Part;
+  if (layer.kind != LayerKind::block) return {};
+  return implementation_->find(layer, full ? Part::recompute_all : Part::recompute_selective, micro_batch,
+                               options);
+}
+
+Work CostModel::optimizer_work(double elements, int tensors, double bytes_per_element) const {
+  const SoftwareProfile& software = implementation_->software;
+  Work work;
+  if (elements <= 0 || tensors <= 0) return work;
+  const int groups = (tensors + software.tensors_per_launch - 1) / std::max(1, software.tensors_per_launch);
+  const int launches = software.fused_optimizer ? groups : groups * software.foreach_operations;
+  const double traffic = software.fused_optimizer ? 1.0 : software.foreach_traffic.value;
+  work.kernels.push_back(memory_kernel(implementation_->gpu,
+                                       software.fused_optimizer ? "fused optimizer" : "foreach optimizer",
+                                       Bytes(traffic * elements * bytes_per_element), launches));
+  work.host_time = launches * software.host_per_kernel.value;
+  return work;
+}
+
+Work CostModel::copy_work(const std::string& name, Bytes moved, int kernels) const {
+  Work work;
+  if (kernels <= 0 && moved <= Bytes(0)) return work;
+  const int launches = std::max(1, kernels);
+  work.kernels.push_back(memory_kernel(implementation_->gpu, name, moved, launches));
+  work.host_time = launches * implementation_->software.host_per_kernel.value;
+  return work;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,41 @@
+#include "sim/cost/kernels.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace stepcast {
+
+Kernel gemm_kernel(const GpuProfile& gpu, std::string name, GemmUnits units, FlopPerSecond rate,
+                   const GemmShape& shape, Bytes moved, Flop flops) {
+  const GemmTiling tiling = best_tiling(gpu, units, rate, shape);
+  const Seconds compute = tiling.compute_time();
+  const Seconds memory = moved / gpu.memory_rate.value;
+  Kernel kernel;
+  kernel.name = std::move(name);
+  kernel.kind = KernelClass::gemm;
+  kernel.time = std::max(compute, memory) + gpu.gemm_latency.value;
+  kernel.blocks = tiling.blocks;
+  kernel.wave = tiling.wave;
+  kernel.fixed = tiling.reduce + gpu.gemm_latency.value;
+  kernel.memory = moved;
+  kernel.flops = flops;
+  if (memory > compute) kernel.memory_share = memory / kernel.time;
+  kernel.launch_bound = 2 * gpu.gemm_latency.value > kernel.time;
+  return kernel;
+}
+
+Kernel memory_kernel(const GpuProfile& gpu, std::string name, Bytes moved, int launches) {
+  Kernel kernel;
+  kernel.name = std::move(name);
+  kernel.kind = KernelClass::memory;
+  kernel.count = std::max(1, launches);
+  kernel.memory = moved / kernel.count;
+  kernel.fixed = launches > 0 ? gpu.memory_latency.value : Seconds(0);
+  const Seconds moving = kernel.memory / gpu.memory_rate.value;
+  kernel.time = moving + kernel.fixed;
+  kernel.memory_share = kernel.time > Seconds(0) ? moving / kernel.time : 0;
+  kernel.launch_bound = 2 * kernel.fixed > kernel.time;
+  return kernel;
+}
+
+}  // namespace stepcast
