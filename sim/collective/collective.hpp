@@ -36,14 +36,14 @@ struct CollectivePlan {
   Algorithm algorithm{};
   Protocol protocol{};
   int channels{};
-  Seconds latency;                 ///< before bytes flow at full rate (and pipeline fill), paid once
-  BytesPerSecond rate_ceiling;     ///< payload bytes per second that the algorithm reaches alone at most
+  Seconds latency;              ///< before bytes flow at full rate (and pipeline fill), paid once
+  BytesPerSecond rate_ceiling;  ///< payload bytes per second that the algorithm reaches alone at most
   std::shared_ptr<const std::vector<LinkLoad>> loads;  ///< weights against the *usable* capacity of each link
-  int sms{};                       ///< reserved on every GPU while resident
-  double memory_per_byte{};        ///< device-memory bytes per payload byte on each GPU
-  double host_share{};             ///< of the rank's own core while it moves (host devices)
-  Seconds time_alone;              ///< latency + payload / rate on an idle network
-  bool measured{}, extrapolated{}; ///< from a profile's points
+  int sms{};                                           ///< reserved on every GPU while resident
+  double memory_per_byte{};                            ///< device-memory bytes per payload byte on each GPU
+  double host_share{};              ///< of the rank's own core while it moves (host devices)
+  Seconds time_alone;               ///< latency + payload / rate on an idle network
+  bool measured{}, extrapolated{};  ///< from a profile's points
 };
 
 struct CollectiveForce {
@@ -52,24 +52,25 @@ struct CollectiveForce {
   int channels{};  ///< 0: automatic
 };
 
-/// How collectives load the links of one cluster. Memoizes by group set; share one between points with the same cluster
-/// and profile, on one thread.
+/// How collectives load the links of one cluster. Memoizes by group set; share one between points with the
+/// same cluster and profile, on one thread.
 class CollectiveModel {
  public:
   CollectiveModel(std::shared_ptr<const Cluster> cluster, const Profile& profile);
   ~CollectiveModel();
 
-  /// `groups`: every communicator that makes this same call at the same time (all shard groups of HSDP, say); folded
-  /// runs pass all of them, unfolded runs one. All have the same size.
-  /// @param payload  bytes S of the *full* tensor: all_reduce buffer, gathered size, reduce_scatter input (facts 13)
-  /// One rank: zero time, no loads (I3).
+  /// `groups`: every communicator that makes this same call at the same time (all shard groups of HSDP, say);
+  /// folded runs pass all of them, unfolded runs one. All have the same size.
+  /// @param payload  bytes S of the *full* tensor: all_reduce buffer, gathered size, reduce_scatter input
+  /// (facts 13) One rank: zero time, no loads (I3).
   [[nodiscard]] CollectivePlan plan(Operation operation, Bytes payload, const std::vector<Group>& groups,
                                     const CollectiveForce& force = {}) const;
   /// Rate that a link offers to collectives: raw capacity times the class's efficiency.
   [[nodiscard]] BytesPerSecond usable_capacity(int link) const;
   [[nodiscard]] const Cluster& cluster() const;
   /// Bus bandwidth as nccl-tests defines it (I1).
-  [[nodiscard]] static BytesPerSecond bus_bandwidth(Operation operation, Bytes payload, int ranks, Seconds time);
+  [[nodiscard]] static BytesPerSecond bus_bandwidth(Operation operation, Bytes payload, int ranks,
+                                                    Seconds time);
 
  private:
   struct Implementation;

@@ -1,0 +1,318 @@
+#include "sim/collective/collective.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+#include "base/diagnostic.hpp"
+#include "sim/collective/choice.hpp"
+#include "sim/collective/latency.hpp"
+#include "sim/collective/link_loads.hpp"
+#include "sim/collective/link_rates.hpp"
+#include "sim/collective/measured.hpp"
+#include "sim/collective/nccl_constants.hpp"
+
+namespace stepcast {
+namespace {
+
+using SharedLoads = std::shared_ptr<const std::vector<LinkLoad>>;
+
+/// Loads of a call with what follows from them alone.
+struct Loaded {
+  SharedLoads simple;  ///< bytes of payload; LL and LL128 put more on the wire
+  CallLoads facts;     ///< without the loads themselves
+  RateLimits limits;
+};
+
+/// One way of running a call, its group alone.
+struct Estimate {
+  Way way;
+  Seconds latency;
+  BytesPerSecond ceiling, rate;
+  Seconds time;
+};
+
+/// Everything about one list of groups that does not depend on the payload.
+struct GroupSet {
+  std::vector<GroupShape> shapes;
+  GroupTraits traits;
+  bool regular{};
+  std::map<std::pair<std::pair<Operation, Algorithm>, int>, Loaded> alone, all;  ///< first group; every group
+  std::map<std::pair<const std::vector<LinkLoad>*, Protocol>, SharedLoads> on_wire;
+};
+
+struct VectorHash {
+  std::size_t operator()(const std::vector<int>& values) const {
+    std::size_t hash = values.size();
+    for (const int value : values) hash = hash * 1099511628211U + static_cast<std::size_t>(value);
+    return hash;
+  }
+};
+
+double positive_or(double value, double otherwise) { return value > 0 ? value : otherwise; }
+
+}  // namespace
+
+struct CollectiveModel::Implementation {
+  Implementation(std::shared_ptr<const Cluster> shared, const Profile& profile)
+      : cluster(std::move(shared)),
+        links(profile.links),
+        measured(profile.collectives),
+        paths(*cluster),
+        loads(paths),
+        rates(*cluster, links) {}
+
+  GroupSet& groups_of(const std::vector<Group>& groups);
+  const Loaded& loaded(GroupSet& set, bool all, Operation operation, Algorithm algorithm, int lanes_at_most);
+  Estimate estimate(GroupSet& set, Operation operation, Bytes payload, const Way& way,
+                    const CollectiveForce& force);
+  Estimate fastest(GroupSet& set, Operation operation, Bytes payload, const CollectiveForce& force);
+  SharedLoads on_wire(GroupSet& set, const SharedLoads& loads, Protocol protocol);
+  [[nodiscard]] int most_channels(const GroupTraits& traits, const Way& way, int lanes) const;
+  void use_measured(CollectivePlan& plan, GroupSet& set, Operation operation, Bytes payload, double& relief);
+
+  std::shared_ptr<const Cluster> cluster;
+  LinkProfile links;
+  std::vector<MeasuredCollective> measured;
+  NodePaths paths;
+  LinkLoads loads;
+  LinkRates rates;
+  std::unordered_map<std::vector<int>, GroupSet, VectorHash> sets;
+};
+
+GroupSet& CollectiveModel::Implementation::groups_of(const std::vector<Group>& groups) {
+  std::vector<int> key{static_cast<int>(groups.front().ranks.size())};
+  for (const auto& group : groups) key.insert(key.end(), group.ranks.begin(), group.ranks.end());
+  const auto [entry, fresh] = sets.try_emplace(std::move(key));
+  GroupSet& set = entry->second;
+  if (!fresh) return set;
+  for (const auto& group : groups) {
+    STEPCAST_CHECK(group.ranks.size() == groups.front().ranks.size(), "groups of one call differ in size");
+    set.shapes.push_back(shape_of(group, *cluster));
+  }
+  const GroupShape& first = set.shapes.front();
+  GroupTraits& traits = set.traits;
+  traits.ranks = first.ranks;
+  traits.nodes = first.node_count();
+  traits.per_node = first.per_node();
+  traits.gpudirect = paths.gpudirect();
+  set.regular = first.ranks == traits.nodes * traits.per_node;
+  traits.nvlink = traits.per_node > 1;
+  for (const auto& node : first.nodes) {
+    if (!traits.nvlink) break;
+    for (const auto& lane : node_lanes(paths, node.locals, traits.nodes > 1))
+      for (std::size_t i = 0; i + 1 < lane.order.size(); ++i)
+        traits.nvlink = traits.nvlink && paths.all_nvlink(paths.between(lane.order[i], lane.order[i + 1]));
+    if (set.regular) break;  // the first node stands for the others
+  }
+  return set;
+}
+
+const Loaded& CollectiveModel::Implementation::loaded(GroupSet& set, bool all, Operation operation,
+                                                      Algorithm algorithm, int lanes_at_most) {
+  auto& cache = all && set.shapes.size() > 1 ? set.all : set.alone;
+  const auto [entry, fresh] = cache.try_emplace({{operation, algorithm}, lanes_at_most});
+  Loaded& result = entry->second;
+  if (!fresh) return result;
+  result.facts = &cache == &set.all ? loads.of(operation, algorithm, set.shapes, lanes_at_most)
+                                    : loads.of(operation, algorithm, {set.shapes.front()}, lanes_at_most);
+  result.limits = rates.limits(result.facts.loads);
+  result.simple = std::make_shared<const std::vector<LinkLoad>>(std::move(result.facts.loads));
+  return result;
+}
+
+int CollectiveModel::Implementation::most_channels(const GroupTraits& traits, const Way& way,
+                                                   int lanes) const {
+  const bool nvls = way.algorithm == Algorithm::nvls || way.algorithm == Algorithm::nvls_tree;
+  const int usual = nvls ? links.nvls_channels : traits.nodes > 1 ? links.network_channels : links.channels;
+  return std::clamp(std::max(usual, lanes), 1, nccl_constants().most_channels);
+}
+
+Estimate CollectiveModel::Implementation::estimate(GroupSet& set, Operation operation, Bytes payload,
+                                                   const Way& way, const CollectiveForce& force) {
+  const NcclConstants& constants = nccl_constants();
+  const Loaded& call = loaded(set, false, operation, way.algorithm, force.channels);
+  const RateLimits& limits = call.limits;
+  const double wire = constants.wire.of(way.protocol), share = constants.rate_share.of(way.protocol);
+
+  // The channels together carry what the links inside a node could at their raw rate; fewer carry their part.
+  double ceiling = limits.node_raw / wire;
+  if (force.channels > 0)
+    ceiling *=
+        std::min(1.0, static_cast<double>(force.channels) / most_channels(set.traits, way, call.facts.lanes));
+  ceiling = std::min({ceiling, rates.socket_ceiling(limits) / wire, rates.staging_ceiling(limits) / wire});
+  switch (way.algorithm) {
+    case Algorithm::nvls:
+      ceiling = std::min(ceiling, limits.in_switch);
+      break;
+    case Algorithm::nvls_tree:
+      ceiling = std::min(ceiling, constants.nvls_tree_share * limits.in_switch);
+      break;
+    case Algorithm::tree:
+      ceiling = std::min(ceiling, share * positive_or(links.tree_efficiency.value, 1) * limits.usable);
+      break;
+    case Algorithm::direct:
+      ceiling =
+          std::min(ceiling, share * (operation == Operation::all_to_all ? constants.all_to_all_share : 1) *
+                                limits.usable);
+      break;
+    default:
+      if (way.protocol != Protocol::simple) ceiling = std::min(ceiling, share * limits.usable);
+      break;
+  }
+
+  GroupTraits traits = set.traits;
+  const FabricSpec& fabric = cluster->request().fabric;
+  traits.network_latency = fabric.link_latency + call.facts.further_switches * fabric.switch_latency;
+  Estimate result;
+  result.way = way;
+  result.ceiling = BytesPerSecond(ceiling);
+  result.rate = BytesPerSecond(std::min(ceiling, limits.usable / wire));
+  const Seconds transfer = payload / result.rate;
+  const Seconds start = start_latency(constants, operation, way.algorithm, way.protocol, traits);
+  result.latency = start + links.base_latency.value;
+  const double factor = fill_factor(constants, operation, way.protocol, traits.nvlink);
+  result.latency += fill_time(constants, factor, start, transfer);
+  result.time = result.latency + transfer;
+  return result;
+}
+
+Estimate CollectiveModel::Implementation::fastest(GroupSet& set, Operation operation, Bytes payload,
+                                                  const CollectiveForce& force) {
+  const NodeTraits node{cluster->request().node.nvlink_sharp && set.traits.nvlink &&
+                            cluster->request().node.nvlink == NodeSpec::Nvlink::fabric_switch,
+                        set.regular};
+  Estimate best;
+  best.time = Seconds(std::numeric_limits<double>::infinity());
+  for (const Way& way : possible_ways(nccl_constants(), operation, set.traits, node, force)) {
+    const Estimate candidate = estimate(set, operation, payload, way, force);
+    if (candidate.time < best.time) best = candidate;
+  }
+  return best;
+}
+
+SharedLoads CollectiveModel::Implementation::on_wire(GroupSet& set, const SharedLoads& simple,
+                                                     Protocol protocol) {
+  const double factor = nccl_constants().wire.of(protocol);
+  if (factor == 1) return simple;
+  SharedLoads& scaled = set.on_wire[{simple.get(), protocol}];
+  if (!scaled) {
+    auto copy = *simple;
+    for (auto& load : copy) load.weight *= factor;
+    scaled = std::make_shared<const std::vector<LinkLoad>>(std::move(copy));
+  }
+  return scaled;
+}
+
+/// A measured time T at size S fixes, with the model's own latency L and time M of the same call and r = T /
+/// M, latency r L and a top rate of S / (T - r L).
+/// @param relief  factor on the loads where the links as modelled could not carry the measured rate
+void CollectiveModel::Implementation::use_measured(CollectivePlan& plan, GroupSet& set, Operation operation,
+                                                   Bytes payload, double& relief) {
+  const ClusterRequest& request = cluster->request();
+  const auto match =
+      find_measured(measured, {name_of(operation), set.traits.ranks, set.traits.nodes, set.traits.per_node,
+                               request.fabric.name, request.node.name, request.fabric.link_rate});
+  plan.extrapolated = !match.entry && match.relatives;
+  if (!match.entry) return;
+  std::vector<std::pair<Bytes, double>> ratios;
+  for (const auto& [size, time] : match.entry->points)
+    ratios.emplace_back(size, time / fastest(set, operation, size, {}).time);
+  const Estimate model = fastest(set, operation, payload, {});
+  const double ratio = interpolate_ratio(ratios, payload);
+  const auto exact = std::find_if(match.entry->points.begin(), match.entry->points.end(),
+                                  [&](const auto& point) { return point.first == payload; });
+  const Seconds time = exact != match.entry->points.end() ? exact->second : ratio * model.time;
+  plan.measured = true;
+  plan.latency = ratio * model.latency;
+  plan.rate_ceiling = BytesPerSecond(payload.value / (time - plan.latency).value);
+  const double limit = loaded(set, false, operation, plan.algorithm, 0).limits.usable /
+                       nccl_constants().wire.of(plan.protocol);
+  relief = std::min(1.0, limit / plan.rate_ceiling.value);
+  plan.time_alone = time;
+  if (match.entry->cpu_points.empty()) return;
+  std::vector<std::pair<Bytes, double>> shares;
+  for (const auto& [size, cpu] : match.entry->cpu_points) {
+    const auto known = std::find_if(match.entry->points.begin(), match.entry->points.end(),
+                                    [&](const auto& point) { return point.first == size; });
+    const Seconds whole = known != match.entry->points.end()
+                              ? known->second
+                              : interpolate_ratio(ratios, size) * fastest(set, operation, size, {}).time;
+    if (cpu.value > 0) shares.emplace_back(size, cpu / whole);
+  }
+  if (!shares.empty()) plan.host_share = std::min(1.0, interpolate_ratio(shares, payload));
+}
+
+CollectiveModel::CollectiveModel(std::shared_ptr<const Cluster> cluster, const Profile& profile)
+    : implementation_(std::make_unique<Implementation>(std::move(cluster), profile)) {}
+
+CollectiveModel::~CollectiveModel() = default;
+
+CollectivePlan CollectiveModel::plan(Operation operation, Bytes payload, const std::vector<Group>& groups,
+                                     const CollectiveForce& force) const {
+  STEPCAST_CHECK(!groups.empty() && !groups.front().ranks.empty(), "a collective without ranks");
+  Implementation& self = *implementation_;
+  CollectivePlan plan;
+  if (groups.front().ranks.size() == 1 || payload.value <= 0) {
+    static const auto none = std::make_shared<const std::vector<LinkLoad>>();
+    plan.algorithm = force.algorithm;
+    plan.protocol = force.protocol;
+    plan.rate_ceiling = BytesPerSecond(std::numeric_limits<double>::max());
+    plan.loads = none;
+    return plan;
+  }
+  const NcclConstants& constants = nccl_constants();
+  GroupSet& set = self.groups_of(groups);
+  // NCCL chooses for its own communicator, whatever else moves; so that folded and unfolded runs choose
+  // alike, too.
+  const Estimate best = self.fastest(set, operation, payload, force);
+  plan.algorithm = best.way.algorithm;
+  plan.protocol = best.way.protocol;
+  plan.latency = best.latency;
+  plan.rate_ceiling = best.ceiling;
+  double relief = 1;
+  const bool chosen_freely =
+      force.algorithm == Algorithm::automatic && force.protocol == Protocol::automatic && force.channels == 0;
+  if (chosen_freely) self.use_measured(plan, set, operation, payload, relief);
+
+  const Loaded& all = self.loaded(set, true, operation, plan.algorithm, force.channels);
+  plan.loads = self.on_wire(set, all.simple, plan.protocol);
+  double limit = all.limits.usable / constants.wire.of(plan.protocol);
+  if (relief < 1) {
+    auto lighter = *plan.loads;
+    for (auto& load : lighter) load.weight *= relief;
+    plan.loads = std::make_shared<const std::vector<LinkLoad>>(std::move(lighter));
+    limit /= relief;
+  }
+  // A measured group alone takes its measured time to the last bit.
+  if (!plan.measured || groups.size() > 1)
+    plan.time_alone = plan.latency + payload / BytesPerSecond(std::min(plan.rate_ceiling.value, limit));
+
+  const int most = self.most_channels(set.traits, best.way, all.facts.lanes);
+  plan.channels = force.channels > 0 ? std::min(force.channels, constants.most_channels)
+                                     : channels_for(constants, best.way, payload, set.traits.ranks, most);
+  plan.sms = self.cluster->request().node.host_device ? 0 : plan.channels;
+  const bool nvls = plan.algorithm == Algorithm::nvls || plan.algorithm == Algorithm::nvls_tree;
+  const double sent =
+      plan.algorithm == Algorithm::tree ? 2.0 : ring_bytes_per_hop(operation, set.traits.ranks);
+  plan.memory_per_byte = nvls ? constants.nvls_passes : constants.ring_passes * sent;
+  return plan;
+}
+
+BytesPerSecond CollectiveModel::usable_capacity(int link) const {
+  return implementation_->rates.usable(link);
+}
+
+const Cluster& CollectiveModel::cluster() const { return *implementation_->cluster; }
+
+BytesPerSecond CollectiveModel::bus_bandwidth(Operation operation, Bytes payload, int ranks, Seconds time) {
+  if (ranks <= 1 || time.value <= 0) return BytesPerSecond{};
+  const double factor = operation == Operation::all_to_all ? static_cast<double>(ranks - 1) / ranks
+                                                           : ring_bytes_per_hop(operation, ranks);
+  return BytesPerSecond(factor * payload.value / time.value);
+}
+
+}  // namespace stepcast

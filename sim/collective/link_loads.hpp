@@ -1,0 +1,77 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "sim/collective/collective.hpp"
+#include "sim/collective/group_shape.hpp"
+#include "sim/collective/node_lanes.hpp"
+#include "sim/collective/node_paths.hpp"
+
+namespace stepcast {
+
+/// What a call asks of the links, per byte of its payload.
+struct CallLoads {
+  std::vector<LinkLoad> loads;  ///< by link number, none of weight 0
+  int lanes{1};                 ///< rings that share the payload; NICs in use across nodes
+  double further_switches{};    ///< mean over the steps across nodes, beyond the first switch
+};
+
+/// Computes the bytes that an algorithm sends over each link. n ranks on N nodes, S the payload, w the bytes
+/// that a ring sends over each of its hops: all_reduce 2 (n-1)/n S, all_gather and reduce_scatter (n-1)/n S,
+/// broadcast and reduce S (and nothing on the hop that closes the ring at the root, the first rank).
+///
+/// - ring: each lane (node_lanes) carries w / lanes over every hop; nodes in communicator order.
+/// - tree: two binary trees over the nodes, each carrying half of S up and down each of its edges, dealt out
+/// over the
+///   NICs; inside a node a chain from the GPU at the NIC, S both ways.
+/// - nvls: every GPU sends and receives S (1 + 1/n) over its links to the switch (facts: pathfinder section
+/// 5, rule 1).
+/// - nvls_tree: the same with n of the node, and the tree's bytes between the nodes.
+/// - hierarchical: rings inside the nodes with w of n/N ranks, and for each local rank a ring over the nodes
+/// on its
+///   share of S, through its own NICs.
+/// - direct: all_to_all sends S/n from each rank to each other one; send_recv S from each rank to the next
+/// one.
+///
+/// Sources: NCCL's rings and double trees as nccl_model.md describes them; semantics 13.1 I2, I5.
+class LinkLoads {
+ public:
+  explicit LinkLoads(const NodePaths& paths) : paths_(paths) {}
+
+  /// @param lanes_at_most  0: no bound; else (forced channels) only so many lanes are used
+  [[nodiscard]] CallLoads of(Operation operation, Algorithm algorithm, const std::vector<GroupShape>& groups,
+                             int lanes_at_most) const;
+
+ private:
+  struct Sum;  ///< weights of one call while they add up
+  const std::vector<Lane>& lanes(const std::vector<int>& members, bool across_nodes) const;
+  [[nodiscard]] int lane_count(const GroupShape& group, int lanes_at_most) const;
+
+  void ring(Sum& sum, Operation operation, const GroupShape& group, int lanes_at_most) const;
+  void tree(Sum& sum, const GroupShape& group, int lanes_at_most) const;
+  void tree_across(Sum& sum, const GroupShape& group, int lane_count) const;
+  void nvls(Sum& sum, const GroupShape& group, int lanes_at_most) const;
+  void hierarchical(Sum& sum, Operation operation, const GroupShape& group) const;
+  void all_to_all(Sum& sum, const GroupShape& group) const;
+  void send_recv(Sum& sum, const GroupShape& group) const;
+
+  const NodePaths& paths_;
+  mutable std::map<std::pair<std::vector<int>, bool>, std::vector<Lane>> lanes_;
+};
+
+/// Bytes over each hop of a ring of `ranks` per byte of payload.
+[[nodiscard]] double ring_bytes_per_hop(Operation operation, int ranks);
+
+/// Child and parent of every edge of two binary trees over `nodes` that share the work: a node inside one of
+/// them is a leaf of the other. The first tree hangs every number under the nearest multiple of the next
+/// power of two; the second one is its mirror image (even number of nodes) or the first one moved by one
+/// place (odd).
+struct TreeEdge {
+  int child{}, parent{};
+};
+[[nodiscard]] std::vector<TreeEdge> double_tree(int nodes);
+
+}  // namespace stepcast

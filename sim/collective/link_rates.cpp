@@ -1,0 +1,75 @@
+#include "sim/collective/link_rates.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace stepcast {
+namespace {
+
+double or_one(double efficiency) { return efficiency > 0 ? efficiency : 1; }
+
+}  // namespace
+
+LinkRates::LinkRates(const Cluster& cluster, const LinkProfile& profile) : cluster_(cluster) {
+  const FabricSpec& fabric = cluster.request().fabric;
+  const double nvlink = or_one(profile.nvlink_efficiency.value), pcie = or_one(profile.pcie_efficiency.value);
+  if (profile.nvls_efficiency.value > 0) nvls_over_nvlink_ = profile.nvls_efficiency.value / nvlink;
+  usable_.reserve(cluster.links().size());
+  for (const Link& link : cluster.links()) {
+    double rate = link.capacity.value;
+    switch (link.kind) {
+      case LinkKind::nvlink:
+        rate *= nvlink;
+        break;
+      case LinkKind::pcie:
+      case LinkKind::host:
+        rate *= pcie;
+        break;
+      case LinkKind::nic:
+        rate *= or_one(fabric.efficiency);
+        if (fabric.host_copy_rate.value > 0) rate = std::min(rate, fabric.host_copy_rate.value);
+        break;
+      case LinkKind::fabric:
+        rate *= or_one(fabric.efficiency);
+        break;
+    }
+    usable_.push_back(rate);
+  }
+}
+
+RateLimits LinkRates::limits(const std::vector<LinkLoad>& loads) const {
+  RateLimits result;
+  std::map<int, double> into_host;  // by node
+  for (const auto& [id, weight] : loads) {
+    const Link& link = cluster_.links()[static_cast<std::size_t>(id)];
+    const double usable = usable_[static_cast<std::size_t>(id)];
+    result.usable = std::min(result.usable, usable / weight);
+    const bool is_nvlink = link.kind == LinkKind::nvlink;
+    result.in_switch = std::min(result.in_switch, usable * (is_nvlink ? nvls_over_nvlink_ : 1) / weight);
+    if (link.kind == LinkKind::nic) result.busiest_nic = std::max(result.busiest_nic, weight);
+    if (link.kind == LinkKind::nic || link.kind == LinkKind::fabric) continue;
+    result.node_raw = std::min(result.node_raw, link.capacity.value / weight);
+    const auto& to = cluster_.devices()[static_cast<std::size_t>(link.to)];
+    if (to.kind == DeviceKind::host && link.kind != LinkKind::host)
+      result.busiest_host = std::max(result.busiest_host, into_host[to.node] += weight);
+  }
+  return result;
+}
+
+double LinkRates::socket_ceiling(const RateLimits& limits) const {
+  const FabricSpec& fabric = cluster_.request().fabric;
+  if (fabric.flow_ceiling.value <= 0 || limits.busiest_nic <= 0)
+    return std::numeric_limits<double>::infinity();
+  return fabric.flow_ceiling.value * std::max(1, fabric.sockets_untuned) / limits.busiest_nic;
+}
+
+double LinkRates::staging_ceiling(const RateLimits& limits) const {
+  const ClusterRequest& request = cluster_.request();
+  const bool staged =
+      !request.node.pcie_peer_to_peer || !(request.fabric.gpudirect && request.node.gpudirect);
+  if (!staged || request.node.host_memory_rate.value <= 0 || limits.busiest_host <= 0)
+    return std::numeric_limits<double>::infinity();
+  return request.node.host_memory_rate.value / (2 * limits.busiest_host);
+}
+
+}  // namespace stepcast

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <vector>
+
+#include "sim/cost/profile.hpp"
+
+namespace stepcast {
+
+/// What a measured collective is looked up by.
+struct MeasuredQuery {
+  std::string_view operation;
+  int ranks{}, nodes{}, per_node{};
+  std::string_view fabric;  ///< of the cluster
+  std::string_view node;  ///< name of the node type; also stands for the link class of groups inside one node
+  BytesPerSecond link_rate;  ///< of the cluster's fabric
+};
+
+/// How the profile's measured collectives bear on a call.
+struct MeasuredMatch {
+  const MeasuredCollective* entry{};  ///< nullptr: none holds for it
+  bool relatives{};  ///< the same operation on the same fabric was measured with other ranks, nodes or rates
+};
+
+/// Points apply when operation, ranks, nodes and fabric match and link_rate (and gpus_per_node) are absent or
+/// equal. The last matching entry counts, since later profile files override earlier ones. Source:
+/// design 6.5.
+[[nodiscard]] MeasuredMatch find_measured(const std::vector<MeasuredCollective>& collectives,
+                                          const MeasuredQuery& query);
+
+/// A value known at some sizes: between them its logarithm is linear in ln(size), outside the nearest one
+/// holds.
+/// @param points  sorted by size, positive, not empty
+[[nodiscard]] double interpolate_ratio(const std::vector<std::pair<Bytes, double>>& points, Bytes size);
+
+}  // namespace stepcast

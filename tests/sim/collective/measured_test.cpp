@@ -1,0 +1,128 @@
+#include "sim/collective/measured.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/sim/collective/clusters.hpp"
+
+namespace stepcast {
+namespace {
+
+using namespace test;
+
+MeasuredCollective gigabit_pair() {
+  MeasuredCollective entry;
+  entry.operation = "all_reduce";
+  entry.fabric = "ethernet-1g";
+  entry.ranks = 2;
+  entry.nodes = 2;
+  entry.link_rate = gigabits_per_second(1);
+  entry.points = {
+      {kibibytes(1), microseconds(120)}, {mebibytes(1), Seconds(0.0174)}, {mebibytes(64), Seconds(0.9)}};
+  entry.cpu_points = {{mebibytes(1), Seconds(0.003)}};
+  return entry;
+}
+
+class Measured : public testing::Test {
+ protected:
+  CollectiveModel model_with(const MeasuredCollective& entry, double gigabits = 1, int nodes = 2) {
+    ClusterRequest request = request_of("cpu-host", nodes, "ethernet-1g");
+    request.fabric.link_rate = gigabits_per_second(gigabits);
+    Profile profile = ideal_links();
+    profile.collectives.push_back(entry);
+    return CollectiveModel(cluster_of(request), profile);
+  }
+  static CollectivePlan plan(const CollectiveModel& model, Bytes size, int ranks = 2) {
+    Group group;
+    for (int rank = 0; rank < ranks; ++rank) group.ranks.push_back(rank);
+    return model.plan(Operation::all_reduce, size, {group});
+  }
+};
+
+TEST_F(Measured, AtAPointTheMeasuredTimeIsReturnedExactly) {
+  const auto model = model_with(gigabit_pair());
+  for (const auto& [size, time] : gigabit_pair().points) {
+    const auto measured = plan(model, size);
+    EXPECT_EQ(measured.time_alone, time);
+    EXPECT_TRUE(measured.measured);
+    EXPECT_FALSE(measured.extrapolated);
+  }
+}
+
+// The engine rebuilds the time from latency, ceiling and loads, also where the measured rate beats the
+// modelled link.
+TEST_F(Measured, LatencyCeilingAndLoadsGiveTheMeasuredTime) {
+  auto fast = gigabit_pair();
+  for (auto& [size, time] : fast.points) time = 0.1 * time;
+  for (const auto& entry : {gigabit_pair(), fast}) {
+    const auto model = model_with(entry);
+    for (const auto& [size, time] : entry.points) {
+      const auto measured = plan(model, size);
+      double rate = measured.rate_ceiling.value;
+      for (const auto& [id, weight] : *measured.loads)
+        rate = std::min(rate, model.usable_capacity(id).value / weight);
+      EXPECT_NEAR((measured.latency + size / BytesPerSecond(rate)).value, time.value, 1e-9 * time.value);
+    }
+  }
+}
+
+// Between points: model times measured/model, whose logarithm is linear in ln(size). At the geometric mean of
+// two sizes it is the geometric mean of the two ratios.
+TEST_F(Measured, BetweenPointsTheRatioIsInterpolated) {
+  const auto model = model_with(gigabit_pair());
+  const CollectiveModel bare(cluster_of(request_of("cpu-host", 2, "ethernet-1g")), ideal_links());
+  const auto ratio = [&](Bytes size) { return plan(model, size).time_alone / plan(bare, size).time_alone; };
+  EXPECT_NEAR(ratio(mebibytes(8)), std::sqrt(ratio(mebibytes(1)) * ratio(mebibytes(64))), 1e-9);
+  EXPECT_NEAR(ratio(kibibytes(32)), std::sqrt(ratio(kibibytes(1)) * ratio(mebibytes(1))), 1e-9);
+}
+
+TEST_F(Measured, OutsideThePointsTheNearestRatioHolds) {
+  const auto model = model_with(gigabit_pair());
+  const CollectiveModel bare(cluster_of(request_of("cpu-host", 2, "ethernet-1g")), ideal_links());
+  const auto ratio = [&](Bytes size) { return plan(model, size).time_alone / plan(bare, size).time_alone; };
+  EXPECT_NEAR(ratio(gibibytes(1)), ratio(mebibytes(64)), 1e-9);
+  EXPECT_NEAR(ratio(Bytes(64)), ratio(kibibytes(1)), 1e-9);
+}
+
+TEST_F(Measured, OtherRatesAndOtherGroupsGetTheModelMarkedExtrapolated) {
+  const auto faster = plan(model_with(gigabit_pair(), 10), mebibytes(1));
+  EXPECT_FALSE(faster.measured);
+  EXPECT_TRUE(faster.extrapolated);
+  const auto wider = plan(model_with(gigabit_pair(), 1, 3), mebibytes(1), 3);
+  EXPECT_FALSE(wider.measured);
+  EXPECT_TRUE(wider.extrapolated);
+  auto any_rate = gigabit_pair();
+  any_rate.link_rate.reset();
+  EXPECT_TRUE(plan(model_with(any_rate, 10), mebibytes(1)).measured);
+}
+
+TEST_F(Measured, OtherOperationsAndFabricsAreNotTouched) {
+  auto other = gigabit_pair();
+  other.operation = "all_gather";
+  EXPECT_FALSE(plan(model_with(other), mebibytes(1)).measured);
+  EXPECT_FALSE(plan(model_with(other), mebibytes(1)).extrapolated);
+  auto fabric = gigabit_pair();
+  fabric.fabric = "ethernet-10g";
+  EXPECT_FALSE(plan(model_with(fabric), mebibytes(1)).extrapolated);
+}
+
+// 3 ms of CPU time in a call of 17.4 ms.
+TEST_F(Measured, CpuPointsGiveTheShareOfTheCore) {
+  const auto model = model_with(gigabit_pair());
+  EXPECT_NEAR(plan(model, mebibytes(1)).host_share, 3.0 / 17.4, 1e-12);
+  EXPECT_EQ(plan(model, mebibytes(1)).sms, 0);
+  auto without = gigabit_pair();
+  without.cpu_points.clear();
+  EXPECT_EQ(plan(model_with(without), mebibytes(1)).host_share, 0);
+}
+
+TEST(InterpolateRatio, IsGeometricBetweenAndConstantOutside) {
+  const std::vector<std::pair<Bytes, double>> points{{Bytes(100), 1}, {Bytes(10000), 4}};
+  EXPECT_DOUBLE_EQ(interpolate_ratio(points, Bytes(1000)), 2);
+  EXPECT_DOUBLE_EQ(interpolate_ratio(points, Bytes(1)), 1);
+  EXPECT_DOUBLE_EQ(interpolate_ratio(points, Bytes(1e9)), 4);
+}
+
+}  // namespace
+}  // namespace stepcast
