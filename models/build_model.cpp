@@ -65,6 +65,10 @@ std::string name_of_file(const std::filesystem::path& path) {
 
 Model build_model(const ModelRequest& request, const SourcePlace& request_place) {
   if (!request.preset.empty()) return build_preset(request, request_place);
+  if (request.config) {
+    return build(read_huggingface_config(*request.config, "model.config"), "model.config", request,
+                 std::nullopt, request_place);
+  }
   const auto& path = request.huggingface.empty() ? request.workload : request.huggingface;
   STEPCAST_CHECK(!path.empty(), "a model request names a preset or a file");
   const std::string shown = request.as_given.empty() ? path.string() : request.as_given;

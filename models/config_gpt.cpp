@@ -159,7 +159,14 @@ Architecture read_bert(ConfigReader& reader) {
   shape.final_norm = shape.causal = false;
   shape.attention_dropout = reader.share_or({"attention_probs_dropout_prob"}, 0.1);
   shape.hidden_dropout = shape.embedding_dropout = reader.share_or({"hidden_dropout_prob"}, 0.1);
-  shape.pooler = shape.masked_language_head = true;
+  shape.pooler = true;
+  // Fine-tuned classes have a few outputs in place of the vocabulary.
+  const Value* classes = reader.value({"architectures"});
+  const std::string name =
+      classes != nullptr && classes->kind == Value::Kind::array && !classes->array.empty()
+          ? classes->array[0].string
+          : "";
+  shape.masked_language_head = !name.ends_with("QuestionAnswering") && !name.ends_with("Classification");
   shape.tied_embeddings = true;
   // 15 % of the tokens are predicted in pretraining (Devlin et al., arXiv 1810.04805, section 3.1).
   shape.predicted_share = 0.15;
