@@ -1,11 +1,13 @@
 #include "models/config_families.hpp"
 
+#include <algorithm>
 #include <string>
 
 namespace stepcast::config {
 
 void finish_heads(ConfigReader& reader, TransformerArchitecture& shape, ConfigReader::Keys hidden_keys,
                   ConfigReader::Keys heads_keys, ConfigReader::Keys key_value_keys) {
+  if (shape.hidden == 0 || shape.heads == 0) return;  // already a fault
   if (shape.head_dim == 0) {
     if (shape.hidden % shape.heads != 0) {
       reader.fault(heads_keys,
@@ -15,7 +17,7 @@ void finish_heads(ConfigReader& reader, TransformerArchitecture& shape, ConfigRe
     }
     shape.head_dim = std::max<std::int64_t>(shape.hidden / shape.heads, 1);
   }
-  if (shape.heads % shape.key_value_heads != 0) {
+  if (shape.key_value_heads > 0 && shape.heads % shape.key_value_heads != 0) {
     reader.fault(key_value_keys.size() > 0 ? key_value_keys : heads_keys,
                  std::to_string(shape.key_value_heads) + " key-value heads do not divide " +
                      std::to_string(shape.heads) + " heads",

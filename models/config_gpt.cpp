@@ -49,7 +49,7 @@ Architecture read_opt(ConfigReader& reader) {
   shape.norm_placement = before ? NormPlacement::before : NormPlacement::after;
   shape.final_norm = before && !reader.flag_or({"_remove_final_layer_norm"}, false);
   if (const std::int64_t width = reader.size_or({"word_embed_proj_dim"}, shape.hidden, widest);
-      width != shape.hidden) {
+      shape.hidden > 0 && width != shape.hidden) {
     reader.fault({"word_embed_proj_dim"},
                  "word_embed_proj_dim is " + std::to_string(width) + ", not hidden_size " +
                      std::to_string(shape.hidden) + ": projected embeddings (opt-350m) are not built yet",

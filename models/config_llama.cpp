@@ -36,7 +36,7 @@ void finish(ConfigReader& reader, TransformerArchitecture& shape) {
 void read_experts(ConfigReader& reader, TransformerArchitecture& shape, ConfigReader::Keys count_keys) {
   shape.experts = reader.size(count_keys, 100'000);
   shape.experts_per_token = reader.size({"num_experts_per_tok"}, 100'000);
-  if (shape.experts_per_token > shape.experts) {
+  if (shape.experts > 0 && shape.experts_per_token > shape.experts) {
     reader.fault({"num_experts_per_tok"},
                  "num_experts_per_tok is " + std::to_string(shape.experts_per_token) +
                      ", but there are only " + std::to_string(shape.experts) + " experts",

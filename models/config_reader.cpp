@@ -27,9 +27,9 @@ std::int64_t ConfigReader::size(Keys keys, std::int64_t maximum) {
     for (const std::string_view word : keys)
       spellings += (spellings.empty() ? "\"" : " or \"") + std::string(word) + "\"";
     reader_.fault(*keys.begin(), spellings + " is missing", "expected a whole number of at least 1 here");
-    return 1;
+    return 0;
   }
-  return reader_.integer(key, 1, maximum).value_or(1);
+  return reader_.integer(key, 1, maximum).value_or(0);
 }
 
 std::int64_t ConfigReader::size_or(Keys keys, std::int64_t absent, std::int64_t maximum) {

@@ -20,8 +20,8 @@ class ConfigReader {
   ConfigReader(const Value& config, std::string path, std::vector<Diagnostic>& faults)
       : reader_(config, std::move(path), faults), config_(config), faults_(faults) {}
 
-  /// A size: a whole number from 1 to `maximum`. Absent or wrong is a fault; then 1 is returned, so that what
-  /// is computed from it stays harmless.
+  /// A size: a whole number from 1 to `maximum`. Absent or wrong is a fault; then it is 0, and what depends
+  /// on it is not checked further.
   std::int64_t size(Keys keys, std::int64_t maximum = 1'000'000'000);
   std::int64_t size_or(Keys keys, std::int64_t absent, std::int64_t maximum = 1'000'000'000);
   bool flag_or(Keys keys, bool absent);

@@ -1,6 +1,7 @@
 #include "models/huggingface.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <functional>
 #include <map>
 #include <utility>
@@ -50,7 +51,8 @@ std::string joined(const std::vector<std::string>& words) {
 }
 
 std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return text;
 }
 
@@ -100,6 +102,27 @@ NamedType type_of(const Value& config) {
                                  "add \"model_type\"; known: " + joined(supported_model_types())});
 }
 
+/// Sizes that are each possible may still be nonsense together, and overflow what counts them.
+void check_magnitude(const TransformerArchitecture& shape, const Value& config,
+                     std::vector<Diagnostic>& faults) {
+  const auto real = [](std::int64_t n) { return static_cast<double>(n); };
+  const double attention = 2 * real(shape.heads + shape.key_value_heads) * real(shape.head_dim);
+  const double mlp = shape.experts > 0 ? 3 * real(shape.experts) * real(shape.expert_feed_forward)
+                                       : 3 * real(shape.feed_forward);
+  const double parameters =
+      real(shape.hidden) * (real(shape.layers) * (attention + mlp) + 2 * real(shape.vocabulary));
+  if (parameters > 1e15) {
+    faults.push_back({config.place, "these sizes make a model of more than 1e15 parameters",
+                      "check hidden and intermediate sizes, heads, layers and vocabulary"});
+  }
+  if (shape.experts * shape.layers > 200'000) {
+    faults.push_back({config.place,
+                      std::to_string(shape.experts) + " experts in each of " + std::to_string(shape.layers) +
+                          " layers are more than is supported",
+                      "expected at most 200000 experts in all"});
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> supported_model_types() {
@@ -132,6 +155,9 @@ Architecture read_huggingface_config(const Value& config, const std::string& pat
   std::vector<Diagnostic> faults;
   ConfigReader reader(config, path, faults);
   Architecture architecture = found->second(reader);
+  if (const auto* shape = std::get_if<TransformerArchitecture>(&architecture)) {
+    check_magnitude(*shape, config, faults);
+  }
   if (!faults.empty()) throw ScenarioError(std::move(faults));
   return architecture;
 }
