@@ -235,10 +235,13 @@ void Engine::finish(int t, int step) {
   --state.remaining;
   ++tasks_ended_;
   if (t == program_.end_task) end_times_.push_back(state.times[t].end);
+  // Steps that are opened from here on, also by what this end sets off, see for themselves that `t` has
+  // ended.
+  const int opened = static_cast<int>(steps_.size());
   const Successor* successor = plan_.successors.data() + task.first_successor;
   for (int s = 0; s < task.successor_count; ++s, ++successor) {
     const int later = step + successor->steps_later;
-    if (later >= static_cast<int>(steps_.size())) continue;  // open_step will see that this one has ended
+    if (later >= opened) continue;
     if (--steps_[later]->pending[successor->task] == ready) resolved(successor->task, later);
   }
   if (task.last_of_stream) {
