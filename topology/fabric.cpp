@@ -100,7 +100,7 @@ FabricSpec read_fabric(const Value& document, const std::string& otherwise_named
     }
   }
   in.finish();
-  if (!faults.empty()) throw ScenarioError(std::move(faults));
+  throw_faults(std::move(faults));
   return fabric;
 }
 

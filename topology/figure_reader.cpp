@@ -1,5 +1,8 @@
 #include "topology/figure_reader.hpp"
 
+#include <algorithm>
+#include <tuple>
+
 namespace stepcast {
 
 FigureReader::FigureReader(const Value& table, std::string path, std::vector<Diagnostic>& faults)
@@ -75,7 +78,7 @@ std::optional<std::vector<int>> FigureReader::integers(std::string_view key, int
     }
     sound = false;
     faults_.push_back(
-        {item.place, full(key) + " holds " + item.to_text() + ", expected a whole number " + range, ""});
+        {item.place, full(key) + " holds " + item.to_text(), "expected whole numbers " + range});
   }
   if (!sound) return {};
   return numbers;
@@ -92,6 +95,14 @@ SourcePlace FigureReader::place(std::string_view key) const {
   if (figure == nullptr) return values_.place;
   const Value* value = figure->find("value");
   return value == nullptr ? figure->place : value->place;
+}
+
+void throw_faults(std::vector<Diagnostic> faults) {
+  if (faults.empty()) return;
+  std::stable_sort(faults.begin(), faults.end(), [](const Diagnostic& a, const Diagnostic& b) {
+    return std::tie(a.place.line, a.place.column) < std::tie(b.place.line, b.place.column);
+  });
+  throw ScenarioError(std::move(faults));
 }
 
 }  // namespace stepcast

@@ -47,4 +47,7 @@ class FigureReader {
   TableReader table_;
 };
 
+/// Throws a ScenarioError with all of them in the order of the file, if there are any.
+void throw_faults(std::vector<Diagnostic> faults);
+
 }  // namespace stepcast

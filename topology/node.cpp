@@ -30,6 +30,7 @@ void read_pairs(FigureReader& in, NodeSpec& node, NodePlaces& places, std::vecto
   const std::string hint = "each pair is [GPU, GPU, links], for example [0, 3, 2]";
   if (pairs->kind != Value::Kind::array) {
     faults.push_back({pairs->place, "nvlink.pairs must be a list", hint});
+    places.wires_faulty = true;
     return;
   }
   for (const Value& pair : pairs->array) {
@@ -40,6 +41,7 @@ void read_pairs(FigureReader& in, NodeSpec& node, NodePlaces& places, std::vecto
         });
     if (!sound || pair.array[2].integer < 1) {
       faults.push_back({pair.place, "nvlink.pairs holds " + pair.to_text(), hint});
+      places.wires_faulty = true;
       continue;
     }
     node.nvlink_mesh.push_back({static_cast<int>(pair.array[0].integer),
@@ -60,8 +62,11 @@ void read_nvlink(const Value& table, NodeSpec& node, NodePlaces& places, std::ve
     in.require("links_per_gpu", "a whole number");
     in.require("rate_per_link", "a rate of one direction, for example \"25 GB/s\"");
   }
-  node.nvlink_links_per_gpu = whole(in.integer("links_per_gpu", 1, 1024), 0);
-  node.nvlink_rate_per_link = in.rate("rate_per_link").value_or(BytesPerSecond{});
+  const std::optional<std::int64_t> links = in.integer("links_per_gpu", 1, 1024);
+  const std::optional<BytesPerSecond> rate = in.rate("rate_per_link");
+  node.nvlink_links_per_gpu = whole(links, 0);
+  node.nvlink_rate_per_link = rate.value_or(BytesPerSecond{});
+  places.wires_faulty |= !kind || (*kind != "none" && (!links || !rate));
   node.nvlink_sharp = in.boolean("sharp").value_or(false);
   places.links_per_gpu = in.place("links_per_gpu");
   if (node.nvlink == NodeSpec::Nvlink::mesh) {
@@ -77,7 +82,7 @@ void read_bus(const Value& table, NodeSpec& node, NodePlaces& places, std::vecto
   FigureReader in(table, "pcie", faults);
   places.bus = table.place;
   const std::optional<BytesPerSecond> rate = in.rate("rate");
-  places.bus_faulty = in.table().has("rate") && !rate;
+  places.wires_faulty |= in.table().has("rate") && !rate;
   node.pcie_rate = rate.value_or(BytesPerSecond{});
   node.gpus_per_pcie_switch = whole(in.integer("gpus_per_switch", 0, most_gpus), 0);
   node.pcie_peer_to_peer = in.boolean("peer_to_peer").value_or(false);
@@ -139,7 +144,7 @@ NodeSpec read_node(const Value& document, const std::string& otherwise_named) {
   if (const Value* nics = section("nic")) read_nics(*nics, node, places, faults);
   in.finish();
   check_wiring(node, places, faults);
-  if (!faults.empty()) throw ScenarioError(std::move(faults));
+  throw_faults(std::move(faults));
   return node;
 }
 

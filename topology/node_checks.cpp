@@ -70,14 +70,17 @@ void check_reach(const NodeSpec& node, const NodePlaces& places, std::vector<Dia
 
 void check_wiring(NodeSpec& node, NodePlaces& places, std::vector<Diagnostic>& faults) {
   if (node.gpus < 1 || node.sockets < 1) return;  // a fault of its own, and nothing to wire
+  const std::size_t before = faults.size();
   check_pairs(node, places, faults);
+  places.wires_faulty |= faults.size() > before;
   if (node.nics_default != static_cast<int>(node.nic_gpu.size())) {
     faults.push_back({places.nic_count,
                       "nic.count is " + std::to_string(node.nics_default) + ", but nic.near_gpu lists " +
                           std::to_string(node.nic_gpu.size()),
                       "list one GPU for every card"});
   }
-  if (!places.bus_faulty) check_reach(node, places, faults);
+  // Behind a wire that could not be read, everything would look unreachable.
+  if (!places.wires_faulty) check_reach(node, places, faults);
 }
 
 }  // namespace stepcast

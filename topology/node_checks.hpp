@@ -11,7 +11,7 @@ namespace stepcast {
 struct NodePlaces {
   SourcePlace file, gpus, nvlink, links_per_gpu, bus, nic_count, near_gpu;
   std::vector<SourcePlace> pairs;  ///< by entry of nvlink_mesh
-  bool bus_faulty{};               ///< [pcie] rate stands there but could not be read
+  bool wires_faulty{};             ///< a rate, count or list of wires stands there but could not be read
 };
 
 /// Adds a fault for every pair out of range or given twice, a GPU with more links than it has, cards that do

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <thread>
 
 #include "tests/topology/cluster_fixture.hpp"
 
@@ -152,6 +153,39 @@ TEST(Route, ReachesSwitchesAndHostsToo) {
               ElementsAre("node0.gpu0 -> node0.pcie0", "node0.pcie0 -> node0.nic0", "node0.nic0 -> leaf0"));
   EXPECT_TRUE(is_path(cluster, cluster.route(cluster.host_device(0, 1), cluster.host_device(1, 0)),
                       cluster.host_device(0, 1), cluster.host_device(1, 0)));
+}
+
+// Rows of paths are searched on first use, so several threads may meet at one that nobody has asked for yet.
+TEST(Cluster, AnswersSeveralThreadsAtOnceAlike) {
+  const Cluster cluster(request_of(2, "dgx-1-v100-16g", "infiniband-100g"));
+  const auto all_routes = [&] {
+    std::vector<std::vector<int>> found;
+    for (int a = 0; a < 16; ++a) {
+      for (int b = 0; b < 16; ++b) {
+        found.push_back(cluster.route(cluster.gpu_device(a), cluster.gpu_device(b)));
+        found.push_back(cluster.network_route(a, a % 4, b, b % 4));
+      }
+    }
+    return found;
+  };
+  std::vector<std::vector<std::vector<int>>> answers(4);
+  std::vector<std::thread> threads;
+  for (auto& answer : answers) threads.emplace_back([&] { answer = all_routes(); });
+  for (std::thread& thread : threads) thread.join();
+  for (const auto& answer : answers) EXPECT_EQ(answer, all_routes());
+}
+
+// 2,048 nodes, 32 of them on a rail's leaf: 64 groups of 8 leaves.
+TEST(Cluster, HoldsSixteenThousandGpus) {
+  ClusterRequest request = request_of(2048, "hgx-h100", "infiniband-400g");
+  request.topology = "rail-optimized";
+  const Cluster cluster(request);
+  EXPECT_EQ(cluster.gpu_count(), 16384);
+  EXPECT_EQ(cluster.devices().size(), 2048U * 27U + 64U * 8U + 1U);
+  EXPECT_THAT(names(cluster, cluster.network_route(16383, 7, 7, 7)),
+              ElementsAre("node2047.gpu7 -> node2047.pcie7", "node2047.pcie7 -> node2047.nic7",
+                          "node2047.nic7 -> leaf511", "leaf511 -> spines", "spines -> leaf7",
+                          "leaf7 -> node0.nic7", "node0.nic7 -> node0.pcie7", "node0.pcie7 -> node0.gpu7"));
 }
 
 TEST(Cluster, OneNodeNeedsNoFabric) {

@@ -117,11 +117,20 @@ TEST(LoadNode, AGpuThatNoWireReachesIsAFaultWithPlaceAndHint) {
                "[pcie]\nrate = { value = \"15.75 GB/s\", source = \"PCI Express 3.0\" }\n", "");
   const auto faults = faults_in(text);
   ASSERT_EQ(faults.size(), 2U);
-  EXPECT_THAT(faults[0].message, HasSubstr("GPU 2 cannot be reached"));
-  EXPECT_EQ(faults[0].place.line, 7U);
-  EXPECT_GT(faults[0].place.column, 0U);
-  EXPECT_THAT(faults[0].hint, HasSubstr("nvlink.pairs"));
-  EXPECT_THAT(faults[1].message, HasSubstr("[pcie] rate is missing"));
+  EXPECT_THAT(faults[0].message, HasSubstr("[pcie] rate is missing"));
+  EXPECT_THAT(faults[1].message, HasSubstr("GPU 2 cannot be reached"));
+  EXPECT_EQ(faults[1].place.line, 7U);
+  EXPECT_EQ(faults[1].place.column, 9U);
+  EXPECT_THAT(faults[1].hint, HasSubstr("nvlink.pairs"));
+}
+
+TEST(LoadNode, AWireThatCannotBeReadIsNotCalledUnreachableToo) {
+  const std::string text =
+      replaced(replaced(sound_node, "\"25 GB/s\"", "\"25\""),
+               "[pcie]\nrate = { value = \"15.75 GB/s\", source = \"PCI Express 3.0\" }\n", "");
+  const auto faults = faults_in(text);
+  ASSERT_EQ(faults.size(), 1U);
+  EXPECT_THAT(faults[0].message, HasSubstr("nvlink.rate_per_link is \"25\""));
 }
 
 TEST(LoadNode, APairOutOfRangeIsAFaultAtThatPair) {
@@ -149,7 +158,8 @@ TEST(LoadNode, MoreLinksThanAGpuHasIsAFault) {
 TEST(LoadNode, ANicBesideAGpuThatIsNotThereIsAFault) {
   const auto faults = faults_in(replaced(sound_node, "near_gpu = [2]", "near_gpu = [3]"));
   ASSERT_EQ(faults.size(), 1U);
-  EXPECT_THAT(faults[0].message, HasSubstr("expected a whole number 0 to 2"));
+  EXPECT_EQ(faults[0].message, "nic.near_gpu holds 3");
+  EXPECT_EQ(faults[0].hint, "expected whole numbers 0 to 2");
   EXPECT_EQ(faults[0].place.line, 15U);
 }
 
