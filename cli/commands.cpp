@@ -16,7 +16,7 @@ constexpr Command all_commands[] = {
     {"plan", "SCENARIO.toml [options]", "find the best configuration that fits", nullptr},
     {"collectives", "SCENARIO.toml --op all_reduce [options]", "predict an nccl-tests table", nullptr},
     {"topology", "show|import|export ...", "look at a cluster, or exchange it with NCCL", nullptr},
-    {"validate", "[options]", "predictions against published measurements", nullptr},
+    {"validate", "--data FILE.csv [options]", "predictions against published measurements", validate_command},
     {"calibrate", "--out PROFILE.toml [options]", "measure this machine", nullptr},
     {"import", "FILE... --as KIND --out FILE.toml", "workloads, profiles and scenarios from traces and logs",
      nullptr},

@@ -33,6 +33,7 @@ struct Command {
 [[nodiscard]] const std::atomic<bool>& interrupt_requested();
 
 // One file per command.
-[[nodiscard]] ExitCode run_command(const Arguments& arguments);  // cli/run.cpp
+[[nodiscard]] ExitCode run_command(const Arguments& arguments);       // cli/run.cpp
+[[nodiscard]] ExitCode validate_command(const Arguments& arguments);  // cli/validate.cpp
 
 }  // namespace stepcast

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <charconv>
 #include <iostream>
+#include <set>
 
 #include "base/print.hpp"
 #include "cli/commands.hpp"
@@ -176,6 +177,19 @@ void write_trace(const ScenarioFile& file, const std::vector<std::string>& profi
   write_atomically(path, to_chrome_trace(plan, timeline, scenario.cluster.gpus_per_node));
 }
 
+/// The fault of each point, once.
+[[noreturn]] void show_why_none_exists(const Report& report, const std::string& scenario) {
+  std::vector<Diagnostic> faults;
+  std::set<std::string> seen;
+  for (const PointReport& point : report.points) {
+    Diagnostic fault = point.fault.value_or(Diagnostic{});
+    if (fault.message.empty()) fault.message = point.invalid;
+    if (fault.place.file.empty()) fault.place.file = scenario;
+    if (seen.insert(render(fault)).second) faults.push_back(std::move(fault));
+  }
+  throw ScenarioError(std::move(faults));
+}
+
 bool none_exists(const Report& report) {
   return std::all_of(report.points.begin(), report.points.end(),
                      [](const PointReport& point) { return !point.invalid.empty(); });
@@ -219,12 +233,7 @@ ExitCode run_command(const Arguments& arguments) {
   if (trace) write_trace(file, profiles, *trace);
   for (const std::string& note : notes(report)) std::cerr << "note: " << note << "\n";
 
-  if (none_exists(report)) {
-    for (const PointReport& point : report.points) {
-      std::cerr << name << ": error: " << settings_text(point) << ": " << point.invalid << "\n";
-    }
-    return ExitCode::wrong_input;
-  }
+  if (none_exists(report)) show_why_none_exists(report, name);
   if (options.has("--require-fit") && !all_fit(report)) return ExitCode::check_failed;
   return ExitCode::done;
 }

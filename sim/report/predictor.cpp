@@ -34,6 +34,7 @@ std::string model_key(const ModelRequest& request) {
       .add(request.huggingface.string())
       .add(request.config ? request.config->to_text() : "")
       .add(request.workload.string())
+      .add(request.config ? request.config->to_text() : "")
       .add(request.sequence_length.value_or(0))
       .text();
 }
@@ -201,8 +202,9 @@ void set_throughput(PointReport& point, const PlanInputs& inputs, const StepPlan
   if (inputs.model.sequence_length > 0) {
     point.tokens_per_s = point.samples_per_s * static_cast<double>(inputs.model.sequence_length);
   }
-  const auto peak = inputs.profile.gpu.peak.find(inputs.scenario.training.precision);
-  if (plan.model_flops <= Flop(0) || peak == inputs.profile.gpu.peak.end()) return;
+  const GpuProfile& gpu = inputs.profile.gpu;
+  const auto peak = gpu.peak.find(effective_dtype(gpu, inputs.scenario.training.precision));
+  if (plan.model_flops <= Flop(0) || peak == gpu.peak.end()) return;
   const FlopPerSecond offered = point.gpus * peak->second.value;
   point.mfu = plan.model_flops / offered / point.step_time;
   point.hfu = plan.hardware_flops / offered / point.step_time;

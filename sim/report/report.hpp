@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/diagnostic.hpp"
 #include "base/document.hpp"
 #include "sim/engine/simulate.hpp"
 #include "sim/scenario/scenario.hpp"
@@ -45,7 +46,8 @@ struct LinkRow {
 /// One point's answer.
 struct PointReport {
   std::vector<std::pair<std::string, Value>> settings;
-  std::string invalid;  ///< not empty: the point cannot exist; nothing below holds
+  std::string invalid;              ///< not empty: the point cannot exist; nothing below holds
+  std::optional<Diagnostic> fault;  ///< the same with its place
   int gpus{}, data_parallel_size{}, global_batch_size{}, nodes{};
   MemoryReport memory;
   Seconds step_time, step_time_p05, step_time_p50, step_time_p95;

@@ -102,6 +102,7 @@ PointReport finished(const ScenarioPoint& point, const Comparison& comparison, c
   if (!comparison.own) {
     report.settings = point.settings;
     report.invalid = point.invalid;
+    report.fault = point.fault;
     return report;
   }
   const auto result = [&](const std::optional<std::size_t>& job) {
