@@ -40,6 +40,7 @@ struct GroupSet {
   std::vector<GroupShape> shapes;
   GroupTraits traits;
   bool regular{};
+  double rings_inside{};                                                         ///< 0: not computed yet
   std::map<std::pair<std::pair<Operation, Algorithm>, int>, Loaded> alone, all;  ///< first group; every group
   std::map<std::pair<const std::vector<LinkLoad>*, Protocol>, SharedLoads> on_wire;
 };
@@ -69,6 +70,8 @@ struct CollectiveModel::Implementation {
   const Loaded& loaded(GroupSet& set, bool all, Operation operation, Algorithm algorithm, int lanes_at_most);
   Estimate estimate(GroupSet& set, Operation operation, Bytes payload, const Way& way,
                     const CollectiveForce& force);
+  /// Bus bandwidth that rings of the first node's members alone reach over NVLink.
+  double rings_inside(GroupSet& set) const;
   Estimate fastest(GroupSet& set, Operation operation, Bytes payload, const CollectiveForce& force);
   SharedLoads on_wire(GroupSet& set, const SharedLoads& loads, Protocol protocol);
   [[nodiscard]] int most_channels(const GroupTraits& traits, const Way& way, int lanes) const;
@@ -131,6 +134,16 @@ int CollectiveModel::Implementation::most_channels(const GroupTraits& traits, co
   return std::clamp(std::max(usual, lanes), 1, nccl_constants().most_channels);
 }
 
+double CollectiveModel::Implementation::rings_inside(GroupSet& set) const {
+  if (set.rings_inside > 0) return set.rings_inside;
+  const NodeMembers& first = set.shapes.front().nodes.front();
+  const int ranks = static_cast<int>(first.locals.size());
+  const auto inside = loads.of(Operation::all_reduce, Algorithm::ring, {GroupShape{ranks, {first}}}, 0);
+  set.rings_inside =
+      rates.limits(inside.loads).nvlink_usable * ring_bytes_per_hop(Operation::all_reduce, ranks);
+  return set.rings_inside;
+}
+
 Estimate CollectiveModel::Implementation::estimate(GroupSet& set, Operation operation, Bytes payload,
                                                    const Way& way, const CollectiveForce& force) {
   const NcclConstants& constants = nccl_constants();
@@ -151,9 +164,15 @@ Estimate CollectiveModel::Implementation::estimate(GroupSet& set, Operation oper
     case Algorithm::nvls_tree:
       ceiling = std::min(ceiling, constants.nvls_tree_share * limits.in_switch);
       break;
-    case Algorithm::tree:
-      ceiling = std::min(ceiling, share * positive_or(links.tree_efficiency.value, 1) * limits.usable);
+    case Algorithm::tree: {
+      double inside = limits.nvlink_usable;
+      if (set.traits.nvlink && set.traits.per_node > 2) {  // a pair has no GPU inside its chain
+        inside = constants.tree_node_share * rings_inside(set);
+      }
+      inside *= positive_or(links.tree_efficiency.value, 1);
+      ceiling = std::min(ceiling, share * std::min(inside, limits.usable));
       break;
+    }
     case Algorithm::direct:
       ceiling =
           std::min(ceiling, share * (operation == Operation::all_to_all ? constants.all_to_all_share : 1) *

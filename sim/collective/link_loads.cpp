@@ -47,7 +47,7 @@ struct LinkLoads::Sum {
       add(node, paths.between(local, peer), weight);
       return;
     }
-    const auto out = paths.nics_of(local), in = paths.nics_of(peer);
+    const auto &out = paths.nics_of(local), &in = paths.nics_of(peer);
     const double share = weight / static_cast<double>(in.size());
     for (std::size_t i = 0; i < in.size(); ++i) {
       if (paths.rails()) {

@@ -48,6 +48,7 @@ RateLimits LinkRates::limits(const std::vector<LinkLoad>& loads) const {
     result.in_switch = std::min(result.in_switch, usable * (is_nvlink ? nvls_over_nvlink_ : 1) / weight);
     if (link.kind == LinkKind::nic) result.busiest_nic = std::max(result.busiest_nic, weight);
     if (link.kind == LinkKind::nic || link.kind == LinkKind::fabric) continue;
+    if (is_nvlink) result.nvlink_usable = std::min(result.nvlink_usable, usable / weight);
     result.node_raw = std::min(result.node_raw, link.capacity.value / weight);
     const auto& to = cluster_.devices()[static_cast<std::size_t>(link.to)];
     if (to.kind == DeviceKind::host && link.kind != LinkKind::host)

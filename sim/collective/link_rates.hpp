@@ -9,7 +9,8 @@ namespace stepcast {
 
 /// Payload rates (bytes per second) at which a call's loads meet the limits of the links, each by itself.
 struct RateLimits {
-  double usable{std::numeric_limits<double>::infinity()};    ///< every link at its usable capacity
+  double usable{std::numeric_limits<double>::infinity()};         ///< every link at its usable capacity
+  double nvlink_usable{std::numeric_limits<double>::infinity()};  ///< NVLinks alone
   double node_raw{std::numeric_limits<double>::infinity()};  ///< links inside nodes at their raw capacity
   double in_switch{
       std::numeric_limits<double>::infinity()};  ///< as usable, NVLinks at what in-switch reduction reaches

@@ -86,6 +86,7 @@ NcclConstants read_constants() {
   c.fill_half = figures.number("pipeline_fill", "half");
   c.nvls_fewest_gpus = static_cast<int>(figures.number("nvls", "fewest_gpus"));
   c.nvls_tree_share = figures.number("nvls", "tree_share");
+  c.tree_node_share = figures.number("tree", "node_share");
   c.all_to_all_share = figures.number("all_to_all", "share");
   c.all_to_all_base = figures.time("all_to_all", "base");
   c.all_to_all_remote_peer = figures.time("all_to_all", "remote_peer");

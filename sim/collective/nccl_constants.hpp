@@ -26,6 +26,7 @@ struct NcclConstants {
   double fill_all_reduce{}, fill_other{}, fill_without_nvlink{}, fill_half{};
   int nvls_fewest_gpus{};
   double nvls_tree_share{};
+  double tree_node_share{};
   double all_to_all_share{};
   Seconds all_to_all_base, all_to_all_remote_peer;
   int most_channels{}, channel_threads{};

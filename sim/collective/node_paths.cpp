@@ -123,8 +123,10 @@ bool NodePaths::through_host(const LocalPath& path) const {
   });
 }
 
-std::vector<int> NodePaths::nics_of(int local_rank) const {
-  std::vector<int> nics;
+const std::vector<int>& NodePaths::nics_of(int local_rank) const {
+  const auto [entry, fresh] = nics_of_.try_emplace(local_rank);
+  if (!fresh) return entry->second;
+  std::vector<int>& nics = entry->second;
   for (int nic = 0; nic < cluster_.nics_per_node(); ++nic)
     if (cluster_.gpu_near_nic(nic) == local_rank) nics.push_back(nic);
   if (nics.empty()) {

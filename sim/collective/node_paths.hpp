@@ -43,7 +43,7 @@ class NodePaths {
   [[nodiscard]] bool through_host(const LocalPath& path) const;
 
   /// The NICs that carry a GPU's traffic: those that it feeds, else the nearest one.
-  [[nodiscard]] std::vector<int> nics_of(int local_rank) const;
+  [[nodiscard]] const std::vector<int>& nics_of(int local_rank) const;
 
   [[nodiscard]] int nic_up(int node, int nic) const;    ///< link from NIC to leaf
   [[nodiscard]] int nic_down(int node, int nic) const;  ///< link from leaf to NIC
@@ -65,6 +65,7 @@ class NodePaths {
   std::vector<int> place_of_;            ///< by link; -1 for links that leave their node
   std::vector<std::pair<LocalPath, LocalPath>> switch_links_;
   std::vector<int> nic_up_, nic_down_;  ///< by node * nics_per_node + nic; -1 where absent
+  mutable std::map<int, std::vector<int>> nics_of_;
   mutable std::map<std::pair<int, int>, LocalPath> between_, to_nic_, from_nic_;
   mutable std::map<std::pair<int, int>, FabricPath> fabric_;  ///< by leaves (spray), else by NIC links
 };
