@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace stepcast {
@@ -10,7 +11,8 @@ enum class NormKind { layer_norm, rms_norm };
 /// before: x + f(norm(x)); after: norm(x + f(x)) (BERT); around: x + norm(f(norm(x))) (Gemma 2).
 enum class NormPlacement { before, after, around };
 enum class Activation { gelu, relu, silu };
-enum class Positions { learned, rotary, alibi };
+/// relative: T5's learned bias on the scores, by distance; a table in the first block of each stack.
+enum class Positions { learned, rotary, alibi, relative };
 
 /// Hyper-parameters of one transformer, as plain numbers: what a config.json says, without its spellings.
 /// `family` selects names and registration order of the modules only (module_names.hpp); every size comes
@@ -45,6 +47,7 @@ struct TransformerArchitecture {
   bool tied_embeddings{};
 
   double attention_dropout{}, hidden_dropout{}, embedding_dropout{};
+  double inner_dropout{};  ///< behind the MLP's activation, T5
   bool causal{true};
   std::int64_t window{};       ///< keys that a query sees in windowed layers; 0 = all
   std::vector<bool> windowed;  ///< per layer; empty: all, where window > 0
@@ -71,11 +74,25 @@ struct ResnetArchitecture {
   std::int64_t image_size{224}, classes{1000};
 };
 
-/// Vision transformer: patches by convolution, a class token, learned positions, GELU blocks with norms
-/// before.
+/// Vision transformer as an encoder of patches: `encoder` holds the blocks' sizes (not causal, norms before);
+/// patches by a convolution, a class token, learned positions, a classifier on the class token.
 struct VisionTransformerArchitecture {
-  std::int64_t layers{}, hidden{}, heads{}, feed_forward{}, patch{}, image_size{224}, classes{1000};
-  double dropout{};
+  TransformerArchitecture encoder;
+  std::int64_t patch_size{16}, image_size{224}, classes{1000};
 };
+
+/// T5: `stack` holds the sizes that encoder and decoder share; decoder blocks have a cross attention too.
+struct EncoderDecoderArchitecture {
+  TransformerArchitecture stack;  ///< `layers`: of the encoder
+  std::int64_t decoder_layers{};
+  std::int64_t relative_buckets{32};
+  /// Target tokens per input token: span corruption turns 512 input tokens into 114 target tokens, and
+  /// Megatron-LM's pretrain_t5 uses 512 and 128. Source: Raffel et al., arXiv 1910.10683, section 3.1.4;
+  /// Megatron-LM examples.
+  double target_share{0.25};
+};
+
+using Architecture = std::variant<TransformerArchitecture, EncoderDecoderArchitecture,
+                                  VisionTransformerArchitecture, ResnetArchitecture>;
 
 }  // namespace stepcast

@@ -1,12 +1,12 @@
 #include "models/build_model.hpp"
 
-#include <algorithm>
-
 #include "base/document.hpp"
+#include "models/encoder_decoder.hpp"
 #include "models/huggingface.hpp"
 #include "models/presets.hpp"
 #include "models/resnet.hpp"
 #include "models/transformer.hpp"
+#include "models/vision_transformer.hpp"
 #include "models/workload.hpp"
 
 namespace stepcast {
@@ -16,7 +16,11 @@ namespace {
 Model build(const Architecture& architecture, const std::string& name, const ModelRequest& request,
             std::optional<std::int64_t> default_length, const SourcePlace& place) {
   if (const auto* resnet = std::get_if<ResnetArchitecture>(&architecture)) return build_resnet(*resnet, name);
-  const auto& shape = std::get<TransformerArchitecture>(architecture);
+  if (const auto* vit = std::get_if<VisionTransformerArchitecture>(&architecture)) {
+    return build_vision_transformer(*vit, name);
+  }
+  const auto* t5 = std::get_if<EncoderDecoderArchitecture>(&architecture);
+  const auto& shape = t5 != nullptr ? t5->stack : std::get<TransformerArchitecture>(architecture);
   const std::int64_t tokens =
       request.sequence_length ? *request.sequence_length : default_length.value_or(shape.max_positions);
   if (tokens < 1 || tokens > 1'000'000'000) {
@@ -30,18 +34,12 @@ Model build(const Architecture& architecture, const std::string& name, const Mod
                                        std::to_string(shape.max_positions) + " learned positions of " + name,
                                    "expected at most " + std::to_string(shape.max_positions)});
   }
-  return build_transformer(shape, name, tokens);
+  return t5 != nullptr ? build_encoder_decoder(*t5, name, tokens) : build_transformer(shape, name, tokens);
 }
 
 Model build_preset(const ModelRequest& request, const SourcePlace& place) {
   if (const ModelPreset* preset = find_model_preset(request.preset)) {
     return build(preset->architecture, preset->name, request, preset->sequence_length, place);
-  }
-  const auto& later = presets_not_built();
-  if (std::find(later.begin(), later.end(), request.preset) != later.end()) {
-    throw ScenarioError(Diagnostic{place,
-                                   "model preset \"" + request.preset + "\" is known, but not built yet",
-                                   "give its measured layers with workload = \"FILE.toml\""});
   }
   std::vector<std::string> names;
   for (const ModelPreset& preset : model_presets()) {

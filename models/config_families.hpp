@@ -1,15 +1,11 @@
 #pragma once
 
-#include <variant>
-
 #include "models/architecture.hpp"
 #include "models/config_reader.hpp"
 
 /// One reader a family: keys and defaults of its Hugging Face configuration class. Faults are collected by
 /// the reader.
 namespace stepcast::config {
-
-using Architecture = std::variant<TransformerArchitecture, ResnetArchitecture>;
 
 // RMS norm, rotary positions, gated MLP: config_llama.cpp.
 [[nodiscard]] Architecture read_llama(ConfigReader& reader);
@@ -28,6 +24,10 @@ using Architecture = std::variant<TransformerArchitecture, ResnetArchitecture>;
 [[nodiscard]] Architecture read_mpt(ConfigReader& reader);
 [[nodiscard]] Architecture read_falcon(ConfigReader& reader);
 [[nodiscard]] Architecture read_bert(ConfigReader& reader);
+
+// Others: config_others.cpp.
+[[nodiscard]] Architecture read_t5(ConfigReader& reader);
+[[nodiscard]] Architecture read_vit(ConfigReader& reader);
 [[nodiscard]] Architecture read_resnet(ConfigReader& reader);
 
 /// head_dim = hidden / heads where it is not given; faults where a division has a rest.

@@ -174,28 +174,4 @@ Architecture read_bert(ConfigReader& reader) {
   return shape;
 }
 
-Architecture read_resnet(ConfigReader& reader) {
-  ResnetArchitecture shape;
-  shape.image_size = reader.size_or({"image_size"}, 224, 100'000);
-  shape.classes = reader.size_or({"num_labels"}, 1000, widest);
-  const std::string kind = reader.text_or({"layer_type"}, "bottleneck");
-  if (kind != "bottleneck") {
-    reader.fault({"layer_type"}, "layer_type \"" + kind + "\" is not built yet", "expected \"bottleneck\"");
-  }
-  const Value* depths = reader.value({"depths"});
-  if (depths == nullptr || depths->kind != Value::Kind::array || depths->array.empty() ||
-      depths->array.size() > 8) {
-    reader.fault({"depths"}, "\"depths\" must list the blocks of each stage", "for example [3, 4, 6, 3]");
-    return shape;
-  }
-  for (const Value& depth : depths->array) {
-    if (depth.kind != Value::Kind::integer || depth.integer < 1 || depth.integer > most_layers) {
-      reader.fault({"depths"}, "every stage must have at least one block, not " + depth.to_text());
-      break;
-    }
-    shape.depths.push_back(depth.integer);
-  }
-  return shape;
-}
-
 }  // namespace stepcast::config

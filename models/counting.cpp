@@ -137,6 +137,17 @@ Counted dropout(double n) {
   return counted;
 }
 
+Counted relative_bias(double n) {
+  Counted counted;
+  // Look-up and transposition: written, read and written; one bias serves all samples.
+  counted.work.eager_forward.micro_batch_elements = 3 * n;
+  counted.work.eager_forward.kernels = 3;
+  counted.work.fused_forward.micro_batch_elements = n;
+  counted.work.fused_forward.kernels = 1;
+  counted.work.eager_backward = counted.work.fused_backward = traffic(n, 2);
+  return counted;
+}
+
 Counted embedding(double n, double tokens, double table_elements) {
   Counted counted;
   counted.work.eager_forward = traffic(2 * n, 0, 8 * tokens, 1);

@@ -37,6 +37,9 @@ struct Counted {
 /// Gradient of a bias: a column sum over the gradient of the product's result.
 [[nodiscard]] Counted bias(double n);
 [[nodiscard]] Counted dropout(double n);
+/// T5's bias on n scores (heads * length^2), made once a micro-batch and added to the scores by the attention
+/// core; its gradient is summed over the batch.
+[[nodiscard]] Counted relative_bias(double n);
 /// Rows picked out of a table of `table_elements`; backward fills the table's whole gradient and adds rows
 /// into it.
 [[nodiscard]] Counted embedding(double n, double tokens, double table_elements);

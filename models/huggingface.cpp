@@ -4,6 +4,7 @@
 #include <cctype>
 #include <functional>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "models/config_families.hpp"
@@ -22,25 +23,25 @@ const std::map<std::string, Reader, std::less<>>& readers() {
       {"mpt", config::read_mpt},         {"opt", config::read_opt},
       {"phi3", config::read_phi3},       {"qwen2", config::read_qwen2},
       {"qwen3", config::read_qwen3},     {"qwen3_moe", config::read_qwen3_moe},
-      {"resnet", config::read_resnet}};
+      {"resnet", config::read_resnet},   {"t5", config::read_t5},
+      {"vit", config::read_vit}};
   return table;
 }
 
 /// Families that exist and that we know we do not build: the error says so instead of guessing a spelling.
 const std::vector<std::string>& not_built() {
-  static const std::vector<std::string> types = {"albert",      "bart",      "clip",
-                                                 "cohere",      "dbrx",      "deepseek_v2",
-                                                 "deepseek_v3", "deberta",   "decoder_only_t5",
-                                                 "distilbert",  "electra",   "gemma",
-                                                 "gemma3",      "glm4",      "glm4_moe",
-                                                 "gpt_bigcode", "gpt_neo",   "gpt_neox",
-                                                 "gpt_oss",     "gptj",      "llama4",
-                                                 "mamba",       "mt5",       "nemotron",
-                                                 "olmo",        "olmo2",     "openmoe",
-                                                 "phi",         "qwen2_moe", "qwen3_next",
-                                                 "roberta",     "stablelm",  "starcoder2",
-                                                 "t5",          "vit",       "whisper",
-                                                 "xlm-roberta"};
+  static const std::vector<std::string> types = {"albert",      "bart",       "clip",
+                                                 "cohere",      "dbrx",       "deepseek_v2",
+                                                 "deepseek_v3", "deberta",    "decoder_only_t5",
+                                                 "distilbert",  "electra",    "gemma",
+                                                 "gemma3",      "glm4",       "glm4_moe",
+                                                 "gpt_bigcode", "gpt_neo",    "gpt_neox",
+                                                 "gpt_oss",     "gptj",       "llama4",
+                                                 "mamba",       "mt5",        "nemotron",
+                                                 "olmo",        "olmo2",      "openmoe",
+                                                 "phi",         "qwen2_moe",  "qwen3_next",
+                                                 "roberta",     "stablelm",   "starcoder2",
+                                                 "whisper",     "xlm-roberta"};
   return types;
 }
 
@@ -102,6 +103,17 @@ NamedType type_of(const Value& config) {
                                  "add \"model_type\"; known: " + joined(supported_model_types())});
 }
 
+std::optional<TransformerArchitecture> transformer_of(const Architecture& architecture) {
+  if (const auto* t5 = std::get_if<EncoderDecoderArchitecture>(&architecture)) {
+    TransformerArchitecture both = t5->stack;
+    both.layers += 2 * t5->decoder_layers;  // a decoder block has twice an encoder block's attention
+    return both;
+  }
+  if (const auto* vit = std::get_if<VisionTransformerArchitecture>(&architecture)) return vit->encoder;
+  if (const auto* shape = std::get_if<TransformerArchitecture>(&architecture)) return *shape;
+  return std::nullopt;
+}
+
 /// Sizes that are each possible may still be nonsense together, and overflow what counts them.
 void check_magnitude(const TransformerArchitecture& shape, const Value& config,
                      std::vector<Diagnostic>& faults) {
@@ -155,9 +167,7 @@ Architecture read_huggingface_config(const Value& config, const std::string& pat
   std::vector<Diagnostic> faults;
   ConfigReader reader(config, path, faults);
   Architecture architecture = found->second(reader);
-  if (const auto* shape = std::get_if<TransformerArchitecture>(&architecture)) {
-    check_magnitude(*shape, config, faults);
-  }
+  if (const auto shape = transformer_of(architecture)) check_magnitude(*shape, config, faults);
   if (!faults.empty()) throw ScenarioError(std::move(faults));
   return architecture;
 }

@@ -1,15 +1,12 @@
 #pragma once
 
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "base/document.hpp"
 #include "models/architecture.hpp"
 
 namespace stepcast {
-
-using Architecture = std::variant<TransformerArchitecture, ResnetArchitecture>;
 
 /// Hyper-parameters out of a Hugging Face config.json (or a preset's [config] table, which has the same
 /// keys). The family is `model_type`, else the first of `architectures`. Sizes come from the numbers alone:

@@ -14,6 +14,36 @@ FamilyNames llama_like(std::vector<ModuleName> modules) {
   return {"model.embed_tokens", "", "", "", "model.layers.", std::move(modules), "model.norm", "lm_head", ""};
 }
 
+/// `up`: the last part of the MLP's first product, which a gate renames.
+FamilyNames t5_stack(std::string_view block, bool decoder, std::string_view up_name) {
+  std::vector<ModuleName> modules = {{query, "layer.0.SelfAttention.q"},
+                                     {key, "layer.0.SelfAttention.k"},
+                                     {value, "layer.0.SelfAttention.v"},
+                                     {attention_output, "layer.0.SelfAttention.o"},
+                                     {relative_bias, "layer.0.SelfAttention.relative_attention_bias"},
+                                     {attention_norm, "layer.0.layer_norm"}};
+  const bool gated = up_name == "wi_1";
+  if (decoder) {
+    modules.insert(modules.end(), {{cross_query, "layer.1.EncDecAttention.q"},
+                                   {cross_key, "layer.1.EncDecAttention.k"},
+                                   {cross_value, "layer.1.EncDecAttention.v"},
+                                   {cross_output, "layer.1.EncDecAttention.o"},
+                                   {cross_norm, "layer.1.layer_norm"},
+                                   {gate, "layer.2.DenseReluDense.wi_0"},
+                                   {up, gated ? "layer.2.DenseReluDense.wi_1" : "layer.2.DenseReluDense.wi"},
+                                   {down, "layer.2.DenseReluDense.wo"},
+                                   {mlp_norm, "layer.2.layer_norm"},
+                                   {closing_norm, "final_layer_norm"}});
+  } else {
+    modules.insert(modules.end(), {{gate, "layer.1.DenseReluDense.wi_0"},
+                                   {up, gated ? "layer.1.DenseReluDense.wi_1" : "layer.1.DenseReluDense.wi"},
+                                   {down, "layer.1.DenseReluDense.wo"},
+                                   {mlp_norm, "layer.1.layer_norm"},
+                                   {closing_norm, "final_layer_norm"}});
+  }
+  return {"shared", "", "", "", block, std::move(modules), "decoder.final_layer_norm", "lm_head", ""};
+}
+
 std::map<std::string_view, FamilyNames> make_table() {
   std::map<std::string_view, FamilyNames> table;
   const std::vector<ModuleName> llama = {{query, "self_attn.q_proj"},
@@ -174,28 +204,10 @@ std::map<std::string_view, FamilyNames> make_table() {
                   "encoder.ln",
                   "heads.head",
                   ""};
-  table["t5"] = {"shared",
-                 "",
-                 "",
-                 "",
-                 "block.",
-                 {{query, "layer.0.SelfAttention.q"},
-                  {key, "layer.0.SelfAttention.k"},
-                  {value, "layer.0.SelfAttention.v"},
-                  {attention_output, "layer.0.SelfAttention.o"},
-                  {attention_norm, "layer.0.layer_norm"},
-                  {cross_query, "layer.1.EncDecAttention.q"},
-                  {cross_key, "layer.1.EncDecAttention.k"},
-                  {cross_value, "layer.1.EncDecAttention.v"},
-                  {cross_output, "layer.1.EncDecAttention.o"},
-                  {cross_norm, "layer.1.layer_norm"},
-                  {gate, "layer.1.DenseReluDense.wi_0"},
-                  {up, "layer.1.DenseReluDense.wi"},
-                  {down, "layer.1.DenseReluDense.wo"},
-                  {mlp_norm, "layer.1.layer_norm"}},
-                 "final_layer_norm",
-                 "lm_head",
-                 ""};
+  table["t5_encoder"] = t5_stack("encoder.block.", false, "wi");
+  table["t5_encoder_gated"] = t5_stack("encoder.block.", false, "wi_1");
+  table["t5_decoder"] = t5_stack("decoder.block.", true, "wi");
+  table["t5_decoder_gated"] = t5_stack("decoder.block.", true, "wi_1");
   return table;
 }
 

@@ -59,9 +59,4 @@ const ModelPreset* find_model_preset(const std::string& name_or_alias) {
   return nullptr;
 }
 
-const std::vector<std::string>& presets_not_built() {
-  static const std::vector<std::string> names = {"t5-large", "vit-l-16"};
-  return names;
-}
-
 }  // namespace stepcast

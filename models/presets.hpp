@@ -25,7 +25,4 @@ struct ModelPreset {
 /// The preset of this name or alias; nullptr when there is none.
 [[nodiscard]] const ModelPreset* find_model_preset(const std::string& name_or_alias);
 
-/// Names that the design lists and that are not built yet.
-[[nodiscard]] const std::vector<std::string>& presets_not_built();
-
 }  // namespace stepcast

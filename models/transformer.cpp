@@ -6,20 +6,10 @@
 #include "models/layer_builder.hpp"
 #include "models/module_names.hpp"
 #include "models/transformer_block.hpp"
+#include "models/transformer_parts.hpp"
 
 namespace stepcast {
 namespace {
-
-using counting::Counted;
-
-/// Norm outside the blocks: parameters by name.
-Operator& add_norm(LayerBuilder& layer, const TransformerArchitecture& shape,
-                   const std::string& operator_name, const std::string& module, double tokens) {
-  std::vector<int> parameters = {layer.parameter(module + ".weight", {shape.hidden})};
-  if (shape.norm_bias) parameters.push_back(layer.parameter(module + ".bias", {shape.hidden}));
-  const double width = tokens * static_cast<double>(shape.hidden);
-  return layer.memory(operator_name, counting::norm(shape, width, tokens, 1, false), std::move(parameters));
-}
 
 Layer embedding_layer(const TransformerArchitecture& shape, std::int64_t length) {
   const FamilyNames& names = family_names(shape.family);
@@ -27,26 +17,24 @@ Layer embedding_layer(const TransformerArchitecture& shape, std::int64_t length)
   const auto tokens = static_cast<double>(length);
   const double width = tokens * static_cast<double>(shape.hidden);
 
-  // Of a chain of sums only the last result is kept: sums and scalings need none for their backward.
-  const auto keep_nothing = [](Operator& op) { op.saved_eager.elements = op.saved_fused.elements = 0; };
   Operator* last = &layer.memory(
       "embedding.tokens",
       counting::embedding(width, tokens, static_cast<double>(shape.vocabulary * shape.hidden)),
       {layer.parameter(std::string(names.embedding) + ".weight", {shape.vocabulary, shape.hidden})});
   const auto append = [&](Operator& op) { last = &op; };
   if (shape.scaled_embedding) {
-    keep_nothing(*last);
+    keep_no_elements(*last);
     append(layer.memory("embedding.scale", counting::scale(width)));
   }
   if (shape.positions == Positions::learned) {
-    keep_nothing(*last);
+    keep_no_elements(*last);
     const std::int64_t rows =
         (shape.positions_follow_sequence ? length : shape.max_positions) + shape.position_offset;
     append(layer.memory("embedding.positions", counting::added_embedding(width),
                         {layer.parameter(std::string(names.positions) + ".weight", {rows, shape.hidden})}));
   }
   if (shape.token_types > 0) {
-    keep_nothing(*last);
+    keep_no_elements(*last);
     append(layer.memory(
         "embedding.token_types", counting::added_embedding(width),
         {layer.parameter(std::string(names.token_types) + ".weight", {shape.token_types, shape.hidden})}));
@@ -55,23 +43,10 @@ Layer embedding_layer(const TransformerArchitecture& shape, std::int64_t length)
     append(add_norm(layer, shape, "embedding.norm", std::string(names.embedding_norm), tokens));
   }
   if (shape.embedding_dropout > 0) {
-    keep_nothing(*last);
+    keep_no_elements(*last);
     append(layer.memory("embedding.dropout", counting::dropout(width)));
   }
   return layer.build(width);
-}
-
-/// The product with the vocabulary, and the loss, over `rows` tokens.
-void add_logits(LayerBuilder& layer, const TransformerArchitecture& shape, double rows, bool own_weight) {
-  const double logits = rows * static_cast<double>(shape.vocabulary);
-  std::vector<int> weight;
-  if (own_weight) {
-    const std::string module(family_names(shape.family).head);
-    weight.push_back(layer.parameter(module + ".weight", {shape.vocabulary, shape.hidden}));
-  }
-  layer.gemm("head.logits", rows, shape.vocabulary, shape.hidden, std::move(weight), logits);
-  if (shape.logits_softcap) layer.memory("head.softcap", counting::softcap(logits));
-  layer.memory("loss.cross_entropy", counting::cross_entropy(logits, rows));
 }
 
 Layer causal_head(const TransformerArchitecture& shape, double tokens) {

@@ -14,8 +14,10 @@ using counting::Counted;
 
 class BlockBuilder {
  public:
-  BlockBuilder(const TransformerArchitecture& shape, std::int64_t index, std::int64_t tokens)
+  BlockBuilder(const TransformerArchitecture& shape, std::int64_t index, std::int64_t tokens,
+               const BlockExtras& extras)
       : shape_(shape),
+        extras_(extras),
         index_(index),
         length_(tokens),
         tokens_(static_cast<double>(tokens)),
@@ -43,10 +45,12 @@ class BlockBuilder {
       if (around)
         norm("attention.post_norm", Role::attention_post_norm, 1, false).recomputed_by_selective = true;
       residual("attention.residual", 1, 1).recomputed_by_alternate = true;
+      if (extras_.cross_tokens > 0) cross_attention();
       norm("mlp.norm", Role::mlp_norm, mlp_reader_count(), true).recomputed_by_selective = true;
       mlp();
       if (around) norm("mlp.post_norm", Role::mlp_post_norm, 1, false).recomputed_by_selective = true;
       residual("mlp.residual", 1, 1);
+      if (extras_.closing_norm) closing_norm();
     }
     return layer_.build(width_);
   }
@@ -87,15 +91,16 @@ class BlockBuilder {
     return shape_.transposed_weights ? std::vector{in, out} : std::vector{out, in};
   }
 
-  /// A product with its bias. What is saved is its result, in elements per sample.
-  Operator& linear(const std::string& name, Role role, std::int64_t out, std::int64_t in, bool bias,
-                   double saved_eager, double saved_fused) {
+  /// A product with its bias, on `rows` tokens. What is saved is its result, in elements per sample.
+  void linear(const std::string& name, Role role, double rows, std::int64_t out, std::int64_t in, bool bias,
+              double saved_eager, double saved_fused) {
     const int weight = layer_.parameter(role, ".weight", weight_shape(out, in));
-    Operator& product = layer_.gemm(name, tokens_, out, in, {weight}, saved_eager);
+    Operator& product = layer_.gemm(name, rows, out, in, {weight}, saved_eager);
     product.saved_fused.elements = saved_fused;
     product.recomputed_by_alternate = (++products_ % 2) == 0;
-    if (!bias) return product;
-    return layer_.memory(name + ".bias", counting::bias(size(out)), {layer_.parameter(role, ".bias", {out})});
+    if (!bias) return;
+    layer_.memory(name + ".bias", counting::bias(rows * static_cast<double>(out)),
+                  {layer_.parameter(role, ".bias", {out})});
   }
 
   void attention() {
@@ -104,14 +109,14 @@ class BlockBuilder {
     // What the attention core reads is kept: behind the rotation, where there is one, for queries and keys.
     if (shape_.fused_qkv) {
       // Eager: values are a view of the whole product, which stays.
-      linear("attention.qkv", Role::qkv, queries_ + 2 * keys_, shape_.hidden, shape_.qkv_bias, q + 2 * kv,
-             rotary ? kv : q + 2 * kv);
+      linear("attention.qkv", Role::qkv, tokens_, queries_ + 2 * keys_, shape_.hidden, shape_.qkv_bias,
+             q + 2 * kv, rotary ? kv : q + 2 * kv);
     } else {
-      linear("attention.q", Role::query, queries_, shape_.hidden, shape_.qkv_bias, rotary ? 0 : q,
+      linear("attention.q", Role::query, tokens_, queries_, shape_.hidden, shape_.qkv_bias, rotary ? 0 : q,
              rotary ? 0 : q);
-      linear("attention.k", Role::key, keys_, shape_.hidden, shape_.qkv_bias, rotary ? 0 : kv,
+      linear("attention.k", Role::key, tokens_, keys_, shape_.hidden, shape_.qkv_bias, rotary ? 0 : kv,
              rotary ? 0 : kv);
-      linear("attention.v", Role::value, keys_, shape_.hidden, shape_.qkv_bias, kv, kv);
+      linear("attention.v", Role::value, tokens_, keys_, shape_.hidden, shape_.qkv_bias, kv, kv);
     }
     if (shape_.qk_norm) {
       layer_.memory("attention.qk_norm",
@@ -125,10 +130,36 @@ class BlockBuilder {
       layer_.memory("attention.repeat_kv", counting::repeat_key_values(2 * kv, 2 * q))
           .recomputed_by_selective = true;
     }
-    core();
+    if (extras_.relative_buckets > 0) {
+      layer_.memory(
+          "attention.relative_bias",
+          counting::relative_bias(static_cast<double>(shape_.heads) * tokens_ * tokens_),
+          {layer_.parameter(Role::relative_bias, ".weight", {extras_.relative_buckets, shape_.heads})});
+    }
+    core("attention.core", length_, shape_.window_of(index_), shape_.causal);
     const bool post_norm = shape_.norm_placement == NormPlacement::around;
-    linear("attention.output", Role::attention_output, shape_.hidden, queries_, shape_.attention_output_bias,
-           kept_for_post_norm(post_norm), post_norm ? width_ : 0);
+    linear("attention.output", Role::attention_output, tokens_, shape_.hidden, queries_,
+           shape_.attention_output_bias, kept_for_post_norm(post_norm), post_norm ? width_ : 0);
+  }
+
+  /// Queries of the decoder's tokens meet keys and values of the encoder's. The gradients that all decoder
+  /// blocks send to the encoder's result are added up, one more sum a block, which is left out.
+  void cross_attention() {
+    const auto keys = static_cast<double>(extras_.cross_tokens);
+    const double kv = keys * static_cast<double>(keys_);
+    norm("cross.norm", Role::cross_norm, 1, true).recomputed_by_selective = true;
+    linear("cross.q", Role::cross_query, tokens_, queries_, shape_.hidden, false, size(queries_),
+           size(queries_));
+    linear("cross.k", Role::cross_key, keys, keys_, shape_.hidden, false, kv, kv);
+    linear("cross.v", Role::cross_value, keys, keys_, shape_.hidden, false, kv, kv);
+    core("cross.core", extras_.cross_tokens, 0, false);
+    linear("cross.output", Role::cross_output, tokens_, shape_.hidden, queries_, false, 0, 0);
+    residual("cross.residual", 1, 1).recomputed_by_alternate = true;
+  }
+
+  void closing_norm() {
+    norm("closing.norm", Role::closing_norm, 1, false);
+    if (shape_.hidden_dropout > 0) layer_.memory("closing.dropout", counting::dropout(width_));
   }
 
   /// A post norm's backward needs its input; the eager RMS norm keeps an fp32 copy of its own instead.
@@ -136,21 +167,22 @@ class BlockBuilder {
     return post_norm && shape_.norm == NormKind::layer_norm ? width_ : 0;
   }
 
-  void core() {
+  void core(std::string name, std::int64_t key_length, std::int64_t window, bool causal) {
     Operator op;
-    op.name = "attention.core";
+    op.name = std::move(name);
     op.kind = OperatorKind::attention;
     AttentionWork& work = op.attention;
     work.query_heads = shape_.heads;
     work.key_value_heads = shape_.key_value_heads;
     work.head_dim = work.value_dim = shape_.head_dim;
-    work.query_length = work.key_length = length_;
-    work.window = shape_.window_of(index_);
-    work.causal = shape_.causal;
+    work.query_length = length_;
+    work.key_length = key_length;
+    work.window = window;
+    work.causal = causal;
     work.dropout_masks = shape_.attention_dropout > 0 ? 1 : 0;
     op.saved_eager = op.saved_fused = {size(queries_), 4 * size(shape_.heads)};
     // Softmax result; with dropout also its mask (a byte) and its result: 5 a s^2 bytes in 16 bit.
-    const double scores = size(shape_.heads) * tokens_;
+    const double scores = size(shape_.heads) * static_cast<double>(key_length);
     op.saved_scores = {scores * (1 + work.dropout_masks), scores * work.dropout_masks};
     layer_.add(std::move(op));
   }
@@ -160,17 +192,20 @@ class BlockBuilder {
     const std::int64_t inner = shape_.feed_forward;
     const double f = size(inner);
     if (shape_.fused_gate_up) {
-      linear("mlp.gate_up", Role::gate_up, 2 * inner, shape_.hidden, shape_.mlp_bias, 2 * f, 2 * f);
+      linear("mlp.gate_up", Role::gate_up, tokens_, 2 * inner, shape_.hidden, shape_.mlp_bias, 2 * f, 2 * f);
     } else {
       // ReLU's backward needs its result only; the others need their input.
       const double kept = shape_.gated || shape_.activation != Activation::relu ? f : 0;
-      if (shape_.gated) linear("mlp.gate", Role::gate, inner, shape_.hidden, shape_.mlp_bias, f, f);
-      linear("mlp.up", Role::up, inner, shape_.hidden, shape_.mlp_bias, kept, kept);
+      if (shape_.gated) linear("mlp.gate", Role::gate, tokens_, inner, shape_.hidden, shape_.mlp_bias, f, f);
+      linear("mlp.up", Role::up, tokens_, inner, shape_.hidden, shape_.mlp_bias, kept, kept);
     }
     activation(f, 1);
+    if (shape_.inner_dropout > 0) {
+      layer_.memory("mlp.dropout", counting::dropout(f)).recomputed_by_selective = true;
+    }
     const bool post_norm = shape_.norm_placement == NormPlacement::around;
-    linear("mlp.down", Role::down, shape_.hidden, inner, shape_.mlp_bias, kept_for_post_norm(post_norm),
-           post_norm ? width_ : 0);
+    linear("mlp.down", Role::down, tokens_, shape_.hidden, inner, shape_.mlp_bias,
+           kept_for_post_norm(post_norm), post_norm ? width_ : 0);
   }
 
   void activation(double n, int copies) {
@@ -187,7 +222,7 @@ class BlockBuilder {
     const auto hidden = static_cast<double>(shape_.hidden);
     const std::int64_t inner = shape_.expert_feed_forward;
     const double f = routed * static_cast<double>(inner);
-    linear("mlp.router", Role::router, shape_.experts, shape_.hidden, false, size(shape_.experts),
+    linear("mlp.router", Role::router, tokens_, shape_.experts, shape_.hidden, false, size(shape_.experts),
            size(shape_.experts));
     layer_.memory("mlp.permute", counting::permute(tokens_, routed, hidden, count)).recomputed_by_selective =
         true;
@@ -211,6 +246,7 @@ class BlockBuilder {
   }
 
   const TransformerArchitecture& shape_;
+  const BlockExtras& extras_;
   std::int64_t index_, length_;
   double tokens_, width_;
   std::int64_t queries_, keys_;
@@ -220,8 +256,9 @@ class BlockBuilder {
 
 }  // namespace
 
-Layer transformer_block(const TransformerArchitecture& shape, std::int64_t index, std::int64_t tokens) {
-  return BlockBuilder(shape, index, tokens).build();
+Layer transformer_block(const TransformerArchitecture& shape, std::int64_t index, std::int64_t tokens,
+                        const BlockExtras& extras) {
+  return BlockBuilder(shape, index, tokens, extras).build();
 }
 
 }  // namespace stepcast

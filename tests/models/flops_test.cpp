@@ -111,5 +111,24 @@ TEST(Flops, OfResnetBackwardAreTwiceForwardLessTheFirstInputGradient) {
   EXPECT_EQ(2 * forward_flops(model).value - backward_flops(model).value, 236'027'904.0);
 }
 
+// An encoder block of T5-large at 512: products 2 * 512 * (4 * 1024^2 + 2 * 1024 * 4096), attention 4 * 16 *
+// 64 * 512^2. A decoder block at 128 targets: its own 2 * 128 * (6 * 1024^2 + 2 * 1024 * 4096) (q, o twice;
+// k, v once) and the encoder's tokens through k and v, 2 * 512 * 2 * 1024^2; causal 4 * 1024 * 128^2 / 2 and
+// cross 4 * 1024 * 128 * 512.
+TEST(Flops, OfT5CountEncoderAndTargetTokens) {
+  const Model model = preset("t5-large", 512);
+  const double h = 1024, f = 4096;
+  EXPECT_EQ(forward_flops(model.layers[2]).value, 2 * 512 * (4 * h * h + 2 * h * f) + 4 * h * 512 * 512);
+  EXPECT_EQ(forward_flops(model.layers[26]).value, 2 * 128 * (6 * h * h + 2 * h * f) + 2 * 512 * 2 * h * h +
+                                                       4 * h * 128 * 128 / 2 + 4 * h * 128 * 512);
+}
+
+// torchvision lists 61.55 GMAC for ViT-L/16 at 224 (197 tokens), the scores' products included.
+TEST(Flops, OfAVisionTransformerAreTwiceItsMultiplyAdds) {
+  const Model model = preset("vit-l-16");
+  EXPECT_NEAR(forward_flops(model).value, 2 * 61.55e9, 0.1e9);
+  EXPECT_EQ(attention_flops(model), 24 * 4 * 1024.0 * 197 * 197);
+}
+
 }  // namespace
 }  // namespace stepcast
