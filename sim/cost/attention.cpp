@@ -58,7 +58,7 @@ Kernel fused_attention(const GpuProfile& gpu, const GpuProfile::Attention& figur
 
 std::vector<Kernel> eager_attention(const GpuProfile& gpu, const SoftwareProfile& software,
                                     const Operator& op, Pass pass, int samples, Dtype compute,
-                                    FlopPerSecond rate) {
+                                    FlopPerSecond rate, bool autocast) {
   const AttentionWork& work = op.attention;
   const bool forward = pass == Pass::forward;
   const Dtype type = effective_dtype(gpu, compute);
@@ -100,6 +100,7 @@ std::vector<Kernel> eager_attention(const GpuProfile& gpu, const SoftwareProfile
   double passes = forward ? eager.forward_passes.value + (work.causal ? eager.mask_passes.value : 0)
                           : eager.backward_passes.value;
   passes += work.dropout_masks * eager.dropout_passes.value;
+  if (autocast) passes += eager.autocast_passes.value;
   // Each kernel between the products reads the scores and writes them: two passes a launch.
   const int launches = std::max(1, static_cast<int>(std::lround(passes / 2)));
   kernels.push_back(memory_kernel(gpu, op.name + (forward ? ".softmax" : ".softmax.backward"),

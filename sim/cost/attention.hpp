@@ -28,9 +28,10 @@ namespace stepcast {
 ///
 ///     bytes = passes * scores * element size,   scores = heads * queries * keys
 ///
-/// @param units, rate  what products of this type run on and reach
+/// @param rate      what products of this type reach
+/// @param autocast  the softmax runs in fp32 between 16-bit products
 [[nodiscard]] std::vector<Kernel> eager_attention(const GpuProfile& gpu, const SoftwareProfile& software,
                                                   const Operator& op, Pass pass, int samples, Dtype compute,
-                                                  FlopPerSecond rate);
+                                                  FlopPerSecond rate, bool autocast = false);
 
 }  // namespace stepcast

@@ -89,26 +89,39 @@ class Key {
 /// a + f (b - a).
 double between(double a, double b, double f) { return a + f * (b - a); }
 
+/// fp32 weights under 16-bit products.
+bool is_autocast(const CostOptions& options) {
+  return element_size(options.parameters) > activation_size(options.compute);
+}
+
+/// Bytes of one element of a memory-bound operator: that of an activation, or what the software says of
+/// operators that autocast runs in fp32.
+double element_bytes(const SoftwareProfile& software, const std::string& name, const CostOptions& options) {
+  if (is_autocast(options)) {
+    for (const auto& [word, bytes] : software.autocast_bytes) {
+      if (name.ends_with(word)) return bytes.value;
+    }
+  }
+  return activation_size(options.compute);
+}
+
 /// The chain between its eager (f = 0) and its fused (f = 1) form.
-void add_memory_bound(const GpuProfile& gpu, const Operator& op, Pass pass, int samples,
-                      const CostOptions& options, double fusion, Work& work, int& launches) {
+void add_memory_bound(const GpuProfile& gpu, const SoftwareProfile& software, const Operator& op, Pass pass,
+                      int samples, const CostOptions& options, double fusion, Work& work, int& launches) {
   const bool forward = pass == Pass::forward;
   const Traffic& eager = forward ? op.memory.eager_forward : op.memory.eager_backward;
   const Traffic& fused = forward ? op.memory.fused_forward : op.memory.fused_backward;
+  const double size = element_bytes(software, op.name, options);
   const auto bytes = [&](const Traffic& traffic) {
-    const double size = activation_size(options.compute);
     return samples *
                (traffic.elements * size + traffic.fp32_elements * element_size(Dtype::fp32) + traffic.bytes) +
-           traffic.micro_batch_elements * size;
+           traffic.micro_batch_elements * element_size(options.gradients);
   };
   const double moved = between(bytes(eager), bytes(fused), fusion);
   launches = static_cast<int>(std::lround(between(eager.kernels, fused.kernels, fusion)));
   if (moved <= 0 && launches == 0) return;
-  work.kernels.push_back(memory_kernel(gpu, op.name + (forward ? "" : ".backward"), Bytes(moved), launches));
-}
-
-bool starts_with(const std::string& name, std::string_view prefix) {
-  return std::string_view(name).substr(0, prefix.size()) == prefix;
+  work.kernels.push_back(memory_kernel(gpu, op.name + (forward ? "" : ".backward"), Bytes(moved), launches,
+                                       software.memory_efficiency.value));
 }
 
 }  // namespace
@@ -127,7 +140,7 @@ struct CostModel::Implementation {
     switch (op.kind) {
       case OperatorKind::gemm:
         // Stacks that train in fp8 keep the head's products in bf16.
-        if (options.compute == Dtype::fp8 && starts_with(op.name, "head.")) options.compute = Dtype::bf16;
+        if (options.compute == Dtype::fp8 && op.name.starts_with("head.")) options.compute = Dtype::bf16;
         add_gemm(gpu, software, op, pass, samples, options, work);
         break;
       case OperatorKind::convolution:
@@ -142,14 +155,14 @@ struct CostModel::Implementation {
           work.kernels.push_back(fused_attention(gpu, figures->second, op, pass, samples, compute));
         } else {
           const bool aligned = is_aligned(op.attention.key_length, op.attention.head_dim, compute);
-          work.kernels =
-              eager_attention(gpu, software, op, pass, samples, compute, gemm_rate(gpu, compute, aligned));
+          work.kernels = eager_attention(gpu, software, op, pass, samples, compute,
+                                         gemm_rate(gpu, compute, aligned), is_autocast(options));
         }
         break;
       }
       case OperatorKind::memory:
-        if (software.fused_cross_entropy && starts_with(op.name, "loss.")) fusion = 1;
-        add_memory_bound(gpu, op, pass, samples, options, fusion, work, launches);
+        if (software.fused_cross_entropy && op.name.starts_with("loss.")) fusion = 1;
+        add_memory_bound(gpu, software, op, pass, samples, options, fusion, work, launches);
         break;
     }
     if (launches < 0) launches = work.kernel_count();

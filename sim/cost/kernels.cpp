@@ -24,14 +24,14 @@ Kernel gemm_kernel(const GpuProfile& gpu, std::string name, GemmUnits units, Flo
   return kernel;
 }
 
-Kernel memory_kernel(const GpuProfile& gpu, std::string name, Bytes moved, int launches) {
+Kernel memory_kernel(const GpuProfile& gpu, std::string name, Bytes moved, int launches, double efficiency) {
   Kernel kernel;
   kernel.name = std::move(name);
   kernel.kind = KernelClass::memory;
   kernel.count = std::max(1, launches);
   kernel.memory = moved / kernel.count;
   kernel.fixed = launches > 0 ? gpu.memory_latency.value : Seconds(0);
-  const Seconds moving = kernel.memory / gpu.memory_rate.value;
+  const Seconds moving = kernel.memory / (efficiency * gpu.memory_rate.value);
   kernel.time = moving + kernel.fixed;
   kernel.memory_share = kernel.time > Seconds(0) ? moving / kernel.time : 0;
   kernel.launch_bound = 2 * kernel.fixed > kernel.time;

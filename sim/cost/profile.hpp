@@ -99,8 +99,9 @@ struct SoftwareProfile {
   double fusion{};  ///< 0: every operator its own kernel; 1: pointwise chains fused
   /// In order of preference; load_profile sets attention_kernel to the first one that the GPU has.
   std::vector<std::string> attention_kernels;
-  std::string attention_kernel;     ///< "flash", "flash3", "efficient" (flash-like memory) or "eager"
-  Figure<Seconds> host_per_kernel;  ///< CPU time to launch one kernel
+  Figure<double> memory_efficiency;  ///< share of the memory rate that its memory-bound operators reach
+  std::string attention_kernel;      ///< "flash", "flash3", "efficient" (flash-like memory) or "eager"
+  Figure<Seconds> host_per_kernel;   ///< CPU time to launch one kernel
   Figure<Seconds> host_per_collective;
   Figure<Seconds> host_per_step;  ///< zero_grad, scheduler, data hand-over
   bool fused_optimizer{};         ///< one pass over memory; else foreach (several)
@@ -112,12 +113,17 @@ struct SoftwareProfile {
   int tensors_per_launch{1};       ///< that one multi-tensor launch of the optimizer takes
   bool fused_gradient_accumulation{};  ///< weight-gradient products add into the gradient themselves
   Figure<double> quantise_bytes;       ///< fp8: bytes moved to quantise one element of a product's input
+  /// Bytes that one element costs under autocast (fp32 weights, 16-bit products), casts included, in
+  /// memory-bound operators that it runs in fp32: by the last word of the operator's name
+  /// ("attention.post_norm" is a "norm").
+  std::map<std::string, Figure<double>> autocast_bytes;
   /// Passes over the score matrix of unfused attention, in elements of the compute type for one score.
   struct EagerAttention {
     Figure<double> forward_passes;  ///< without mask
     Figure<double> mask_passes;     ///< more in forward under a causal mask
     Figure<double> backward_passes;
-    Figure<double> dropout_passes;  ///< more in forward and again in backward with attention dropout
+    Figure<double> autocast_passes;  ///< more in each direction under autocast (softmax in fp32)
+    Figure<double> dropout_passes;   ///< more in forward and again in backward with attention dropout
   } eager_attention;
   Origin origin{Origin::published};
 };

@@ -219,6 +219,7 @@ void read_software_section(const Value& table, ProfileKind kind, SoftwareProfile
   section.section().known("name");
   section.section().known("extends");
   bool any = section.number("fusion", into.fusion, 0, 1);
+  any = section.share("memory_efficiency", into.memory_efficiency, 0.05, 1) || any;
   any = section.words("attention", into.attention_kernels, {"flash3", "flash", "efficient", "eager"}) || any;
   any = section.time("host_per_kernel", into.host_per_kernel) || any;
   any = section.time("host_per_collective", into.host_per_collective) || any;
@@ -232,11 +233,21 @@ void read_software_section(const Value& table, ProfileKind kind, SoftwareProfile
   any = section.count("foreach_operations", into.foreach_operations, 1, 1000) || any;
   any = section.count("tensors_per_launch", into.tensors_per_launch, 1, 100000) || any;
   any = section.share("quantise_bytes", into.quantise_bytes, 0, 100) || any;
+  if (const Value* const autocast = section.table("autocast_bytes")) {
+    FigureTable figures(*autocast, section.path("autocast_bytes"), faults);
+    for (const char* word : {"norm", "residual"}) {
+      Figure<double> bytes;
+      if (figures.share(word, bytes, 1, 100)) into.autocast_bytes[word] = bytes;
+    }
+    figures.finish();
+    any = true;
+  }
   if (const Value* const eager = section.table("eager_attention")) {
     FigureTable figures(*eager, section.path("eager_attention"), faults);
     figures.share("forward_passes", into.eager_attention.forward_passes, 1, 100);
     figures.share("mask_passes", into.eager_attention.mask_passes, 0, 100);
     figures.share("backward_passes", into.eager_attention.backward_passes, 1, 100);
+    figures.share("autocast_passes", into.eager_attention.autocast_passes, 0, 100);
     figures.share("dropout_passes", into.eager_attention.dropout_passes, 0, 100);
     figures.finish();
     any = true;
@@ -288,6 +299,7 @@ void require_complete(const LinkProfile& links, const SourcePlace& place, std::v
 void require_complete(const SoftwareProfile& software, const SourcePlace& place,
                       std::vector<Diagnostic>& faults) {
   need(!software.attention_kernels.empty(), "software.attention", place, faults);
+  need(software.memory_efficiency.value > 0, "software.memory_efficiency", place, faults);
   need(!software.host_per_kernel.source.empty(), "software.host_per_kernel", place, faults);
   need(!software.host_per_collective.source.empty(), "software.host_per_collective", place, faults);
   need(!software.host_per_step.source.empty(), "software.host_per_step", place, faults);

@@ -80,14 +80,14 @@ TEST(CostModel, FusionGoesFromEagerToFusedTraffic) {
   EXPECT_EQ(cost.operator_work(norm(), Pass::forward, 2, options).kernel_count(), 3);
 }
 
-// 36 MB over 3003 GB/s and four launches of 2.4 us: 11.988 + 9.6 us.
+// 36 MB over 0.87 x 3003 GB/s and four launches of 2.4 us: 13.78 + 9.6 us.
 TEST(CostModel, MemoryBoundWorkIsBytesOverRatePlusLatency) {
   const CostModel cost = model();
   CostOptions options;
   options.fusion = 0;
   const Work work = cost.operator_work(norm(), Pass::forward, 2, options);
-  EXPECT_NEAR(work.duration(132, 0).value, 36e6 / 3003e9 + 4 * 2.4e-6, 1e-12);
-  EXPECT_NEAR(work.memory_time().value, 36e6 / 3003e9, 1e-12);
+  EXPECT_NEAR(work.duration(132, 0).value, 36e6 / (0.87 * 3003e9) + 4 * 2.4e-6, 1e-12);
+  EXPECT_NEAR(work.memory_time().value, 36e6 / (0.87 * 3003e9), 1e-12);
   EXPECT_EQ(work.duration(132, 32).value, work.duration(132, 0).value);
 }
 
@@ -106,7 +106,7 @@ TEST(CostModel, TrafficWithoutALaunchCostsNoLatencyAndNoHostTime) {
   CostOptions options;
   options.fusion = 1;
   const Work work = cost.operator_work(op, Pass::forward, 1, options);
-  EXPECT_NEAR(work.duration(132, 0).value, 4e6 / 3003e9, 1e-12);
+  EXPECT_NEAR(work.duration(132, 0).value, 4e6 / (0.87 * 3003e9), 1e-12);
   EXPECT_EQ(work.host_time.value, 0);
 }
 
@@ -132,6 +132,24 @@ TEST(CostModel, AutocastCastsWeightsOnceAForward) {
   const Work backward = cost.operator_work(linear(512, 4096, 1024), Pass::backward, 1, options);
   ASSERT_NE(find(backward, "linear.wgrad.cast"), nullptr);
   EXPECT_EQ(find(cost.operator_work(linear(512, 4096, 1024), Pass::forward, 1, {}), "linear.cast"), nullptr);
+}
+
+// Autocast runs norms in fp32 and casts back: 6.5 bytes an element where 16-bit activations take 2. Batch
+// norms stay.
+TEST(CostModel, AutocastWidensNormsAndResidualSums) {
+  const CostModel cost = model("a100-sxm-40g", "pytorch-eager");
+  CostOptions autocast;
+  autocast.parameters = autocast.gradients = Dtype::fp32;
+  const auto bytes = [&](const std::string& name, const CostOptions& options) {
+    Operator op = norm();
+    op.name = name;
+    op.memory.eager_forward = {1e6, 0, 0, 1, 0};
+    return cost.operator_work(op, Pass::forward, 1, options).kernels.at(0).memory.value;
+  };
+  EXPECT_DOUBLE_EQ(bytes("attention.post_norm", autocast), 6.5e6);
+  EXPECT_DOUBLE_EQ(bytes("mlp.residual", autocast), 3.3e6);
+  EXPECT_DOUBLE_EQ(bytes("bn1", autocast), 2e6);
+  EXPECT_DOUBLE_EQ(bytes("attention.norm", {}), 2e6);
 }
 
 // The second micro-batch reads the new and the old gradient and writes the sum: 3 * 2 bytes each.
