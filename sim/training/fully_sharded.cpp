@@ -81,8 +81,10 @@ class FullyShardedStep {
     StepInput input(context_);
     for (int m = 0; m < context_.planned_micro_batches; ++m) {
       input.begin_micro_batch(m);
-      // The root's forward makes the all-gather streams wait for all that the compute stream has done so far.
-      next_gather_waits_ = {m == 0 ? StepBuilder::previous_step() : builder_.event()};
+      // The root's forward makes the all-gather streams wait for all that the compute stream has done and
+      // waited for.
+      next_gather_waits_ = {builder_.event(), m == 0 ? StepBuilder::previous_step() : last_reduced_};
+      last_reduced_ = {};
       forward();
       backward(m);
     }
@@ -174,7 +176,6 @@ class FullyShardedStep {
     reduce(0, m, synchronise);
     // The compute stream waits for the last event of each stream.
     builder_.wait(last_reduced_);
-    last_reduced_ = {};
     retained_.clear();
   }
 

@@ -87,7 +87,7 @@ TEST(Fsdp, I3_OneRankPaysOnlyItsCopies) {
 
 /// Slow enough a network that every limit binds.
 Timeline on_slow_network(Setting& setting, Program& program) {
-  setting.scenario.cluster.fabric_spec = load_fabric("ethernet-10g", {"test.toml"});
+  setting.scenario.cluster.fabric_spec = load_fabric("ethernet-10g", test_place());
   program = setting.with(chain_model(8, 4096)).plan().program;
   return simulate(program);
 }

@@ -77,6 +77,7 @@ TEST(Memory, I41_PartsAddUpToThePeakWhichIsAtLeastTheStates) {
                                            {Strategy::zero3, "deepspeed"},
                                            {Strategy::fsdp, "pytorch-compiled"}}) {
     Setting setting(strategy, software);
+    setting.scenario.training.micro_batch_size = 8;
     const MemoryReport memory = setting.preset("gpt2").plan().memory;
     const Bytes sum = memory.parameters + memory.gradients + memory.optimizer + memory.activations +
                       memory.buffers + memory.slack + memory.framework;

@@ -13,11 +13,17 @@
 
 namespace stepcast {
 
+inline SourcePlace test_place() {
+  SourcePlace place;
+  place.file = "test.toml";
+  return place;
+}
+
 /// A question for tests: shipped node, fabric and profiles, and a model of the test's own or a preset.
 class Setting {
  public:
   Setting(Strategy strategy, const std::string& software, int nodes = 1, int gpus_per_node = 8) {
-    const SourcePlace place{"test.toml"};
+    const SourcePlace place = test_place();
     scenario.cluster.nodes = nodes;
     scenario.cluster.node = "hgx-h100";
     scenario.cluster.gpus_per_node = gpus_per_node;
@@ -39,14 +45,14 @@ class Setting {
     ModelRequest request;
     request.preset = name;
     request.sequence_length = sequence;
-    model = build_model(request, {"test.toml"});
+    model = build_model(request, test_place());
     return *this;
   }
 
   /// Everything that planning needs; built once, from what `scenario` says then.
   const PlanInputs& inputs() {
     if (inputs_) return *inputs_;
-    const SourcePlace place{"test.toml"};
+    const SourcePlace place = test_place();
     profile_ = std::make_unique<Profile>(load_profile(scenario.cluster.node_spec.gpu,
                                                       scenario.cluster.node_spec.name,
                                                       scenario.training.software, {}, place));
