@@ -84,31 +84,6 @@ std::string to_csv(const Validation& validation) {
   std::string text =
       "file,line,source,model,gpu,gpus,software,strategy,measured_s,predicted_s,relative_error,fits,assumed,"
       "settings\n";
-  for (const ValidatedRow& row : validation.rows) write_row(json, row);
-  json.end_array();
-  json.key("skipped");
-  json.begin_array();
-  for (const SkippedMeasurement& skipped : validation.skipped) {
-    json.begin_object();
-    json.member("file", skipped.file);
-    json.member("line", std::int64_t{skipped.line});
-    json.member("reason", skipped.reason);
-    json.end_object();
-  }
-  json.end_array();
-  json.key("summary");
-  json.begin_array();
-  for (const GroupSummary& group : validation.summary) write_summary(json, group);
-  json.end_array();
-  json.end_object();
-  return json.text();
-}
-
-std::string to_csv(const Validation& validation) {
-  std::string text =
-      "file,line,source,model,gpu,gpus,software,strategy,measured_s,predicted_s,relative_error,fits,assumed,"
-      "settings\n";
-  const auto number = [](double value) { return Value{.kind = Value::Kind::real, .real = value}.to_text(); };
   for (const ValidatedRow& row : validation.rows) {
     std::string assumed, settings;
     for (const std::string& assumption : row.assumed) assumed += (assumed.empty() ? "" : "; ") + assumption;
