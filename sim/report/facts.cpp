@@ -66,10 +66,14 @@ std::vector<std::string> warnings_of(const Scenario& scenario, const Profile& pr
                        " per GPU, " + print_size(needed - memory.capacity) + " too much");
   }
   const FabricSpec& fabric = scenario.cluster.fabric_spec;
-  if (scenario.cluster.nodes > 1 && fabric.transport == Transport::ethernet && fabric.sockets_tuned > 0) {
-    warnings.push_back("TCP: assumes NCCL_SOCKET_NTHREADS and NCCL_NSOCKS_PERTHREAD tuned to " +
-                       std::to_string(fabric.sockets_tuned) + " connections; NCCL's defaults open " +
-                       std::to_string(fabric.sockets_untuned) + " and may be slower");
+  const bool sockets_limit =
+      fabric.flow_ceiling > BytesPerSecond(0) && fabric.sockets_untuned > 0 &&
+      fabric.sockets_untuned * fabric.flow_ceiling < fabric.efficiency * fabric.link_rate;
+  if (scenario.cluster.nodes > 1 && sockets_limit) {
+    warnings.push_back("TCP: NCCL's default of " + std::to_string(fabric.sockets_untuned) +
+                       " connections between two nodes is assumed, " + print_rate(fabric.flow_ceiling) +
+                       " each; " + std::to_string(fabric.sockets_tuned) +
+                       " (NCCL_SOCKET_NTHREADS, NCCL_NSOCKS_PERTHREAD) can be faster");
   }
   return warnings;
 }

@@ -112,7 +112,8 @@ std::string by_key(const std::vector<const PointReport*>& points, const std::str
   std::string text = "By " + words_of(key) + ", at their best on " + std::to_string(gpus) + " GPUs: ";
   for (std::size_t i = 0; i < bests.size(); ++i) {
     const PointReport& point = *bests[i].point;
-    text += (i > 0 ? ", " : "") + bests[i].value + " " + print_throughput(point);
+    text += (i > 0 ? ", " : "") + bests[i].value + (is_plain_word(bests[i].value) ? " " : ": ") +
+            print_throughput(point);
     std::string aside;
     if (point.scaling_efficiency && point.baseline_gpus != point.gpus) {
       aside = print_share(*point.scaling_efficiency) + " efficient";
@@ -151,6 +152,62 @@ std::string about_scaling(const Report& report, const std::vector<const PointRep
             (best == worst ? std::string() : " (" + label(report, *strong) + ")");
   }
   return text + ".";
+}
+
+/// What the step's calls of all kinds add up to.
+double calls_of(const PointReport& point) {
+  double calls = 0;
+  for (const CommunicationRow& row : point.communication) calls += row.count;
+  return calls;
+}
+
+/// Whether accumulation helps is what tells strategies apart on slow networks: for each of them the
+/// combination on the largest cluster that gains most between the fewest and the most steps, all else equal.
+std::string about_accumulation(const Report& report, const std::vector<const PointReport*>& points) {
+  const std::string key = "training.gradient_accumulation_steps";
+  struct Pair {
+    const PointReport* few{};
+    const PointReport* many{};
+    [[nodiscard]] double gain() const { return throughput(*many) / throughput(*few); }
+  };
+  std::map<std::string, Pair> pairs;  // by all other settings
+  const int gpus = most_gpus(points);
+  for (const PointReport* point : points) {
+    if (point->gpus != gpus) continue;
+    std::string others;
+    for (const auto& [name, value] : point->settings) {
+      if (name != key) others += name + '=' + value.to_text() + '\n';
+    }
+    Pair& pair = pairs.try_emplace(others, Pair{point, point}).first->second;
+    const int steps = point->gradient_accumulation_steps;
+    if (steps < pair.few->gradient_accumulation_steps) pair.few = point;
+    if (steps > pair.many->gradient_accumulation_steps) pair.many = point;
+  }
+  std::map<std::string, Pair> most;  // by strategy
+  for (const auto& [others, pair] : pairs) {
+    Pair& best = most.try_emplace(pair.few->strategy, pair).first->second;
+    if (pair.gain() > best.gain()) best = pair;
+  }
+  std::string text;
+  for (const auto& [strategy, pair] : most) {
+    const double steps =
+        static_cast<double>(pair.many->gradient_accumulation_steps) / pair.few->gradient_accumulation_steps;
+    if (steps <= 1 || calls_of(*pair.few) <= 0) continue;
+    text += text.empty() ? "Accumulation on " + std::to_string(gpus) + " GPUs: " : "; ";
+    text += "from " + std::to_string(pair.few->gradient_accumulation_steps) + " to " +
+            std::to_string(pair.many->gradient_accumulation_steps) + " steps " + strategy + " gains ";
+    constexpr double nothing = 1.01;
+    if (pair.gain() < nothing) {
+      text += "nothing";
+    } else {
+      text += "at most " + print_times(pair.gain()) + " (" + label(report, *pair.many) + ")";
+    }
+    constexpr double nearly_all = 0.9;
+    if (calls_of(*pair.many) > nearly_all * steps * calls_of(*pair.few)) {
+      text += ", since it communicates in every micro-batch";
+    }
+  }
+  return text.empty() ? "" : text + ".";
 }
 
 std::string about_limits(const std::vector<const PointReport*>& points) {
@@ -259,6 +316,7 @@ std::vector<std::string> sentences(const Report& report) {
     if (!size || !swept_sizes) add(by_key(points, key));
   }
   if (swept_sizes) add(about_scaling(report, points));
+  add(about_accumulation(report, points));
   if (points.size() > 1) add(about_limits(points));
   add(about_memory(report, points));
   add(about_superlinear(points));

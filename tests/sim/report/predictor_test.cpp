@@ -78,7 +78,7 @@ TEST(Predictor, MfuIsModelFlopsOverPeakAndNeverAboveOneOrHfu) {
   request.preset = "gpt2";
   request.sequence_length = 1024;
   const Model model = build_model(request, {});
-  const Profile profile = load_profile("a100-80g", "dgx-a100-80g", "pytorch-compiled", {}, {});
+  const Profile profile = load_profile("a100-sxm-80g", "dgx-a100-80g", "pytorch-compiled", {}, {});
   const double peak = profile.gpu.peak.at(Dtype::bf16).value.value;
   ASSERT_EQ(report.points.size(), 2U);
   for (const PointReport& point : report.points) {
