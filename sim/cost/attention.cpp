@@ -9,10 +9,6 @@ namespace stepcast {
 
 namespace {
 
-// Queries that one thread block of a fused kernel takes: 128 in FlashAttention-2 and -3 forward at head size
-// 128. Only the wave count under SM reservation depends on it, not the time with all SMs free.
-constexpr double queries_per_block = 128;
-
 double keys_seen(const AttentionWork& work) {
   const double keys = static_cast<double>(work.key_length);
   return work.window > 0 ? std::min(keys, static_cast<double>(work.window)) : keys;
@@ -47,7 +43,7 @@ Kernel fused_attention(const GpuProfile& gpu, const GpuProfile::Attention& figur
   const Seconds computing = executed / (share * gpu.peak.at(type).value);
   const Seconds moving = moved / gpu.memory_rate.value;
   kernel.time = std::max(computing, moving) + kernel.fixed;
-  kernel.blocks = std::ceil(static_cast<double>(work.query_length) / queries_per_block) *
+  kernel.blocks = std::ceil(static_cast<double>(work.query_length) / figures.query_block) *
                   static_cast<double>(work.query_heads) * samples;
   if (moving > computing) kernel.memory_share = moving / kernel.time;
   kernel.memory = moved;

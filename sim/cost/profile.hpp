@@ -50,7 +50,8 @@ struct GpuProfile {
     Figure<double> forward, backward;  ///< shares of the peak; causal work counted halved
     double half_length{};              ///< sequence at which half of it is reached
     double causal_half_length{};       ///< likewise under a causal mask
-    double head_exponent{};            ///< (head_dim / 128)^exponent
+    double head_exponent{};            ///< (min(head_dim, 128) / 128)^exponent
+    int query_block{};  ///< queries of one thread block: only waves under SM reservation depend on it
   };
   std::map<std::string, Attention> attention;
   std::map<Dtype, Figure<double>> convolution_ceiling;

@@ -125,6 +125,7 @@ bool read_attention(FigureTable& section, GpuProfile& into, std::vector<Diagnost
     reader.number("half_length", attention.half_length, 0, 1e6);
     reader.number("causal_half_length", attention.causal_half_length, 0, 1e6);
     reader.number("head_exponent", attention.head_exponent, -2, 2);
+    reader.count("query_block", attention.query_block, 1, 4096);
     reader.finish();
   }
   kernels.finish();
@@ -281,6 +282,7 @@ void require_complete(const GpuProfile& gpu, const SourcePlace& place, std::vect
     const std::string path = "gpu.attention." + kernel;
     need(attention.forward.value > 0, path + ".forward", place, faults);
     need(attention.backward.value > 0, path + ".backward", place, faults);
+    need(attention.query_block > 0, path + ".query_block", place, faults);
   }
 }
 
