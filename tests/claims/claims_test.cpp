@@ -30,7 +30,7 @@ TEST_P(ExchangesOncePerStep, AccumulationRaisesEfficiencyNearlyInProportion) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Strategies, ExchangesOncePerStep, ::testing::Values("ddp", "zero1"),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& strategy) { return strategy.param; });
 
 class ExchangesEveryMicroBatch : public ::testing::TestWithParam<std::string> {};
 
@@ -44,7 +44,7 @@ TEST_P(ExchangesEveryMicroBatch, AccumulationDoesNotHelp) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Strategies, ExchangesEveryMicroBatch, ::testing::Values("fsdp", "zero2", "zero3"),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& strategy) { return strategy.param; });
 
 // Facts I17: with no_sync FSDP still gathers twice per micro-batch and saves the reduce-scatter only: 3 -> 2
 // units of traffic, at most 1.5 times faster, and every rank then holds the whole gradient.

@@ -79,7 +79,7 @@ INSTANTIATE_TEST_SUITE_P(
             "[cost] is known, not built yet", ""},
         Bad{"later_parallel", "micro_batch_size = 2", "micro_batch_size = 2\ntensor_parallel = 2", 12, 19,
             "known, not built yet", ""}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& bad) { return bad.param.name; });
 
 TEST(BadScenarioFile, AConfigCutShortIsAFaultOfTheConfig) {
   const ScenarioText text = changed("preset = \"gpt2\"", "huggingface = \"config.json\"");
