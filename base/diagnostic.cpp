@@ -68,7 +68,9 @@ std::string nearest_name(std::string_view word, const std::vector<std::string>& 
   std::size_t best_distance = std::max<std::size_t>(2, word.size() / 3) + 1;
   for (const std::string& name : known) {
     const std::size_t distance = edit_distance(word, name);
-    if (distance < best_distance) {
+    const bool as_long =
+        name.size() == word.size() && best.size() != word.size();  // "nodse": nodes, not node
+    if (distance < best_distance || (distance == best_distance && !best.empty() && as_long)) {
       best_distance = distance;
       best = name;
     }

@@ -15,20 +15,6 @@ double attended_pairs(const AttentionWork& work) {
   return queries * window;
 }
 
-bool keeps(const Operator& op, Recompute recompute) {
-  switch (recompute) {
-    case Recompute::none:
-      return true;
-    case Recompute::selective:
-      return !op.recomputed_by_selective;
-    case Recompute::alternate:
-      return !op.recomputed_by_selective && !op.recomputed_by_alternate;
-    case Recompute::full:
-      return false;
-  }
-  return true;
-}
-
 template <class Count>
 Flop sum(const std::vector<Operator>& operators, Count count) {
   Flop total;
@@ -56,6 +42,20 @@ std::int64_t Model::parameter_count() const {
   return total;
 }
 
+bool is_recomputed(const Operator& op, Recompute recompute) {
+  switch (recompute) {
+    case Recompute::none:
+      return false;
+    case Recompute::selective:
+      return op.recomputed_by_selective;
+    case Recompute::alternate:
+      return op.recomputed_by_selective || op.recomputed_by_alternate;
+    case Recompute::full:
+      return true;
+  }
+  return false;
+}
+
 SavedActivations kept_activations(const Layer& layer, Recompute recompute, bool fused, bool scores) {
   if (layer.kind != LayerKind::block) recompute = Recompute::none;
   SavedActivations total;
@@ -64,7 +64,7 @@ SavedActivations kept_activations(const Layer& layer, Recompute recompute, bool 
     return total;
   }
   for (const Operator& op : layer.operators) {
-    if (!keeps(op, recompute)) continue;
+    if (is_recomputed(op, recompute)) continue;
     total += fused ? op.saved_fused : op.saved_eager;
     if (scores) total += op.saved_scores;
   }

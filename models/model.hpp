@@ -148,7 +148,11 @@ struct Model {
 };
 
 /// What is run again in backward instead of being kept.
+/// selective: norms, activations and what else is cheap. alternate: those and every second product, the
+/// per-operator policy of torch training code (pytorch/torchtitan, activation checkpointing mode "selective",
+/// option "op").
 enum class Recompute { none, selective, alternate, full };
+[[nodiscard]] bool is_recomputed(const Operator& op, Recompute recompute);
 
 /// What one sample's forward keeps of a layer until its backward. `fused` chooses saved_fused over
 /// saved_eager, `scores` adds the score matrices of unfused attention. `recompute` applies to blocks only, as

@@ -37,6 +37,7 @@ class Key {
     add(op.name);
     add(op.kind);
     add(op.recomputed_by_selective);
+    add(op.recomputed_by_alternate);
     switch (op.kind) {
       case OperatorKind::gemm:
         add(op.gemm.rows);
@@ -181,11 +182,13 @@ struct CostModel::Implementation {
     return operators.emplace(operator_key.text(), compute(op, pass, samples, options)).first->second;
   }
 
-  enum class Part { forward, backward, recompute_all, recompute_selective };
+  enum class Part { forward, backward, recompute };
 
-  const Work& find(const Layer& layer, Part part, int samples, const CostOptions& options) {
+  const Work& find(const Layer& layer, Part part, int samples, const CostOptions& options,
+                   Recompute recompute = Recompute::none) {
     layer_key.clear();
     layer_key.add(part);
+    layer_key.add(recompute);
     layer_key.add(samples);
     layer_key.add(options);
     for (const Operator& op : layer.operators) layer_key.add(op);
@@ -193,7 +196,7 @@ struct CostModel::Implementation {
     if (known != layers.end()) return known->second;
     Work work;
     const auto append = [&](const Operator& op) {
-      if (part == Part::recompute_selective && !op.recomputed_by_selective) return;
+      if (part == Part::recompute && !is_recomputed(op, recompute)) return;
       const Pass pass = part == Part::backward ? Pass::backward : Pass::forward;
       work.append(find(op, pass, samples, options));
     };
@@ -229,12 +232,11 @@ Work CostModel::layer_work(const Layer& layer, Pass pass, int micro_batch, const
                                options);
 }
 
-Work CostModel::recompute_work(const Layer& layer, bool full, int micro_batch,
+Work CostModel::recompute_work(const Layer& layer, Recompute recompute, int micro_batch,
                                const CostOptions& options) const {
   using Part = Implementation::Part;
   if (layer.kind != LayerKind::block) return {};
-  return implementation_->find(layer, full ? Part::recompute_all : Part::recompute_selective, micro_batch,
-                               options);
+  return implementation_->find(layer, Part::recompute, micro_batch, options, recompute);
 }
 
 Work CostModel::optimizer_work(double elements, int tensors, double bytes_per_element) const {

@@ -73,8 +73,8 @@ class CostModel {
   /// Operators first .. last-1 of a layer.
   [[nodiscard]] Work layer_work(const Layer& layer, Pass pass, int micro_batch,
                                 const CostOptions& options) const;
-  /// What selective (only operators marked so) or full recomputation repeats in backward.
-  [[nodiscard]] Work recompute_work(const Layer& layer, bool full, int micro_batch,
+  /// What recomputation repeats of a block in backward.
+  [[nodiscard]] Work recompute_work(const Layer& layer, Recompute recompute, int micro_batch,
                                     const CostOptions& options) const;
   /// One optimizer step over `elements` parameters in `tensors` tensors. bytes_per_element: read and written.
   [[nodiscard]] Work optimizer_work(double elements, int tensors, double bytes_per_element) const;

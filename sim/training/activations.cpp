@@ -7,18 +7,6 @@
 namespace stepcast {
 namespace {
 
-Recompute recompute_of(Checkpointing mode) {
-  switch (mode) {
-    case Checkpointing::none:
-      return Recompute::none;
-    case Checkpointing::selective:
-      return Recompute::selective;
-    case Checkpointing::full:
-      return Recompute::full;
-  }
-  return Recompute::none;
-}
-
 /// Bytes that one micro-batch keeps of a layer.
 class Kept {
  public:
@@ -67,7 +55,7 @@ double ActivationMemory::kept_through(std::size_t layer) const {
 ActivationMemory activation_memory(const PlanInputs& inputs) {
   const Kept kept(inputs);
   const TrainingSection& training = inputs.scenario.training;
-  const Recompute mode = recompute_of(training.activation_checkpointing);
+  const Recompute mode = recompute_of(training);
   ActivationMemory memory;
   double input = 0;
   for (std::size_t i = 0; i < inputs.model.layers.size(); ++i) {

@@ -34,6 +34,18 @@ double measured_scale(const PlanInputs& inputs) {
          static_cast<double>(inputs.model.measured->samples_per_micro_batch);
 }
 
+Recompute recompute_of(const TrainingSection& training) {
+  switch (training.activation_checkpointing) {
+    case Checkpointing::none:
+      return Recompute::none;
+    case Checkpointing::selective:
+      return training.software.starts_with("pytorch") ? Recompute::alternate : Recompute::selective;
+    case Checkpointing::full:
+      return Recompute::full;
+  }
+  return Recompute::none;
+}
+
 bool checkpointed(const Layer& layer) { return layer.kind == LayerKind::block; }
 
 LayerWorks::LayerWorks(const PlanInputs& inputs, StepBuilder& builder)
@@ -81,16 +93,15 @@ WorkId LayerWorks::backward(int layer) {
 
 std::optional<WorkId> LayerWorks::recompute(int layer) {
   const Layer& asked = layer_of(layer);
-  const Checkpointing mode = inputs_.scenario.training.activation_checkpointing;
-  if (mode == Checkpointing::none || !checkpointed(asked)) return std::nullopt;
+  const Recompute mode = recompute_of(inputs_.scenario.training);
+  if (mode == Recompute::none || !checkpointed(asked)) return std::nullopt;
   Cached& known = cached(layer);
   if (!std::exchange(known.recompute_known, true)) {
-    const bool full = mode == Checkpointing::full;
     if (asked.forward_time) {
-      if (full) known.recompute = forward(layer);
+      if (mode == Recompute::full) known.recompute = forward(layer);
     } else {
       Work work =
-          inputs_.cost.recompute_work(asked, full, inputs_.scenario.training.micro_batch_size, options_);
+          inputs_.cost.recompute_work(asked, mode, inputs_.scenario.training.micro_batch_size, options_);
       if (!work.kernels.empty()) known.recompute = builder_.intern(std::move(work));
     }
   }
@@ -181,13 +192,13 @@ std::vector<ModuleUse> LayerWorks::split_modules(const Layer& layer) {
     Work forward, backward, recompute;
   };
   std::vector<Draft> drafts;
-  const Checkpointing mode = inputs_.scenario.training.activation_checkpointing;
+  const Recompute mode = recompute_of(inputs_.scenario.training);
   if (layer.forward_time) {
     Draft& all = drafts.emplace_back();
     for (int p = 0; p < static_cast<int>(layer.parameters.size()); ++p) all.parameters.push_back(p);
     all.forward = measured_work(layer.name + ".forward", measured_scale(inputs_) * *layer.forward_time);
     all.backward = measured_work(layer.name + ".backward", measured_scale(inputs_) * *layer.backward_time);
-    if (mode == Checkpointing::full) all.recompute = all.forward;
+    if (mode == Recompute::full) all.recompute = all.forward;
   }
   Draft before;  // what runs ahead of the first module with parameters
   for (const Operator& op : layer.operators) {
@@ -208,9 +219,8 @@ std::vector<ModuleUse> LayerWorks::split_modules(const Layer& layer) {
     Work backward = operator_work(op, Pass::backward);
     backward.append(draft.backward);
     draft.backward = std::move(backward);
-    const bool again =
-        mode == Checkpointing::full || (mode == Checkpointing::selective && op.recomputed_by_selective);
-    if (again && checkpointed(layer)) draft.recompute.append(operator_work(op, Pass::forward));
+    if (is_recomputed(op, mode) && checkpointed(layer))
+      draft.recompute.append(operator_work(op, Pass::forward));
   }
   if (!before.forward.kernels.empty() || drafts.empty()) drafts.push_back(std::move(before));
   std::vector<bool> named(layer.parameters.size());

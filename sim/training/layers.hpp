@@ -73,5 +73,8 @@ class LayerWorks {
 
 /// True for layers that activation checkpointing wraps.
 [[nodiscard]] bool checkpointed(const Layer& layer);
+/// What the framework repeats under training.activation_checkpointing: "selective" is torch's per-operator
+/// policy under pytorch-*, and what is cheap to repeat elsewhere.
+[[nodiscard]] Recompute recompute_of(const TrainingSection& training);
 
 }  // namespace stepcast

@@ -36,13 +36,12 @@ TaskId plan_tasks(StepContext& context) {
 }
 
 /// Products that checkpointing repeats for one sample.
-Flop recomputed_flops(const Model& model, Checkpointing mode) {
+Flop recomputed_flops(const Model& model, Recompute mode) {
   Flop repeated;
-  if (mode == Checkpointing::none) return repeated;
   for (const Layer& layer : model.layers) {
     if (!checkpointed(layer)) continue;
     for (const Operator& op : layer.operators) {
-      if (mode == Checkpointing::full || op.recomputed_by_selective) repeated += forward_flops(op);
+      if (is_recomputed(op, mode)) repeated += forward_flops(op);
     }
   }
   return repeated;
@@ -73,8 +72,7 @@ StepPlan plan_step(const PlanInputs& inputs, const PlanOptions& options) {
   const double samples = inputs.scenario.global_batch_size();
   plan.model_flops = samples * (forward_flops(inputs.model) + backward_flops(inputs.model));
   plan.hardware_flops =
-      plan.model_flops +
-      samples * recomputed_flops(inputs.model, inputs.scenario.training.activation_checkpointing);
+      plan.model_flops + samples * recomputed_flops(inputs.model, recompute_of(inputs.scenario.training));
   plan.notes = notes_of(inputs.scenario);
   return plan;
 }

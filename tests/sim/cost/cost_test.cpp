@@ -188,12 +188,12 @@ TEST(CostModel, ALayerIsTheSumOfItsOperatorsAndRecomputeOfThoseMarked) {
   const Seconds sum = cost.operator_work(layer.operators[0], Pass::forward, 1, {}).duration(132, 0) +
                       cost.operator_work(layer.operators[1], Pass::forward, 1, {}).duration(132, 0);
   EXPECT_DOUBLE_EQ(cost.layer_work(layer, Pass::forward, 1, {}).duration(132, 0).value, sum.value);
-  EXPECT_DOUBLE_EQ(cost.recompute_work(layer, true, 1, {}).duration(132, 0).value, sum.value);
-  EXPECT_DOUBLE_EQ(cost.recompute_work(layer, false, 1, {}).duration(132, 0).value,
+  EXPECT_DOUBLE_EQ(cost.recompute_work(layer, Recompute::full, 1, {}).duration(132, 0).value, sum.value);
+  EXPECT_DOUBLE_EQ(cost.recompute_work(layer, Recompute::selective, 1, {}).duration(132, 0).value,
                    cost.operator_work(layer.operators[0], Pass::forward, 1, {}).duration(132, 0).value);
   EXPECT_EQ(cost.layer_work(layer, Pass::backward, 1, {}).kernels.front().name, "linear.dgrad");
   layer.kind = LayerKind::head;
-  EXPECT_EQ(cost.recompute_work(layer, true, 1, {}).kernel_count(), 0);
+  EXPECT_EQ(cost.recompute_work(layer, Recompute::full, 1, {}).kernel_count(), 0);
 }
 
 // 1e9 fp32 Adam elements, 28 bytes each, fused on H100: 28e9 / 3003e9 = 9.3 ms; foreach moves 2.75 times
