@@ -105,6 +105,10 @@ MemoryReport memory_of_step(StepContext& context) {
     report.framework += (two ? 2.0 : 1.0) * profile.links.nccl_memory.value;
   }
   report.capacity = profile.gpu.memory_capacity.value;
+  for (Bytes* part : {&report.parameters, &report.gradients, &report.optimizer, &report.activations,
+                      &report.buffers, &report.slack, &report.framework, &report.capacity}) {
+    part->value = std::round(part->value);  // whole bytes, so that the parts add up to the letter
+  }
   return report;
 }
 
