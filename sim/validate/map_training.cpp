@@ -68,6 +68,9 @@ MappedTraining map_training(RowMapper& mapper, const MappedModel& model, const M
         mapper.require("checkpointing", "activation checkpointing \"{activation_checkpoint}\" is not known");
     section.set("activation_checkpointing", rule.text("checkpointing").value_or("none"));
   }
+  if (const Value* further = software.table("training")) {
+    for (const Value::Entry& entry : further->table) section.set(entry.key, entry.value);
+  }
   training.section = section.value();
   return training;
 }

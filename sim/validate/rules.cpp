@@ -17,7 +17,7 @@ const std::map<std::string, std::vector<std::string>, std::less<>> section_keys 
     {"skip", {"reason"}},
     {"gpu", {"node", "fabric", "reason", "assumed"}},
     {"network", {"kind", "nics_per_node", "gbps_per_nic", "read", "reason", "assumed"}},
-    {"software", {"software", "reason", "assumed"}},
+    {"software", {"software", "training", "reason", "assumed"}},
     {"precision", {"precision", "reason", "assumed"}},
     {"strategy", {"strategy", "reason", "assumed"}},
     {"checkpointing", {"checkpointing", "reason", "assumed"}},

@@ -112,6 +112,15 @@ TEST(MapRow, SoftwareFollowsFrameworkAndCompilation) {
   EXPECT_EQ(mapped({{"framework", "NeMo/Megatron-Core"}}).software, "megatron-core");
 }
 
+// What a framework is known to do differently is set, and is no assumption about the row.
+TEST(MapRow, FrameworksBringTheirOwnDefaults) {
+  const MappedRow nemo =
+      mapped({{"framework", "NeMo/Megatron-Core"}, {"zero_stage_or_sharding", "distributed optimizer"}});
+  EXPECT_EQ(setting(nemo, "training.overlap_grad_reduce"), "true");
+  EXPECT_THAT(nemo.assumed, IsEmpty());
+  EXPECT_EQ(setting(mapped({{"framework", "Megatron-LM"}}), "training.overlap_grad_reduce"), "");
+}
+
 TEST(MapRow, DepthComesFromTheColumnNotFromTheName) {
   const MappedRow row = mapped({{"model", "llama3.1 Llama3.1 405b"},
                                 {"layers", "7"},
