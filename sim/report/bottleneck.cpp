@@ -56,25 +56,27 @@ std::string communication_bottleneck(const Program& program, const Timeline& tim
   return largest == exposed_by.end() ? "latency" : largest->first;
 }
 
-std::string compute_bottleneck(const Breakdown& parts, const KernelTimes& kernels) {
+/// @param launching  time in which the GPU waits for launches
+std::string compute_bottleneck(const Breakdown& parts, Seconds launching, const KernelTimes& kernels) {
   const double total = kernels.matrix + kernels.memory + kernels.launch;
   // Layers that were measured as a whole do not say what their kernels do: they count as products.
   const double scale = total > 0 ? parts.compute.value / total : 0;
   const double matrix = total > 0 ? scale * kernels.matrix : parts.compute.value;
   const double memory = scale * kernels.memory + parts.optimizer.value;
-  const double launch = scale * kernels.launch;
+  const double launch = scale * kernels.launch + launching.value;
   if (matrix >= memory && matrix >= launch) return "gemm";
   return memory >= launch ? "memory_bandwidth" : "launch";
 }
 
-std::string host_bottleneck(const Program& program, int rank) {
+/// True when the CPU spends most of its time issuing kernels and collectives, not on work of its own.
+bool cpu_mostly_launches(const Program& program, int rank) {
   double issuing = 0, other = 0;
   for (const Task& task : program.tasks) {
     if (task.rank != rank) continue;
     const double time = static_cast<double>(task.host_time) * repetitions(program, task);
     (task.kind == TaskKind::host_wait || task.role == TaskRole::host ? other : issuing) += time;
   }
-  return issuing > other ? "launch" : "host";
+  return issuing > other;
 }
 
 }  // namespace
@@ -82,15 +84,18 @@ std::string host_bottleneck(const Program& program, int rank) {
 std::string bottleneck_of(const Program& program, const Timeline& timeline, const StepAnalysis& analysis,
                           const Cluster& cluster, const std::function<KernelTimes()>& kernels) {
   const Breakdown& parts = analysis.breakdown;
-  const Seconds compute = parts.compute + parts.optimizer;
+  const bool launches = cpu_mostly_launches(program, analysis.critical_rank);
+  const Seconds launching = launches ? parts.host : Seconds(0);
+  const Seconds host = launches ? Seconds(0) : parts.host;
+  const Seconds compute = parts.compute + parts.optimizer + launching;
   const Seconds largest =
-      std::max({compute, parts.exposed_communication, parts.pipeline_bubble, parts.host, parts.input});
-  if (compute == largest) return compute_bottleneck(parts, kernels());
+      std::max({compute, parts.exposed_communication, parts.pipeline_bubble, host, parts.input});
+  if (compute == largest) return compute_bottleneck(parts, launching, kernels());
   if (parts.exposed_communication == largest) {
     return communication_bottleneck(program, timeline, analysis, cluster);
   }
   if (parts.pipeline_bubble == largest) return "pipeline";
-  return parts.input == largest ? "input" : host_bottleneck(program, analysis.critical_rank);
+  return parts.input == largest ? "input" : "host";
 }
 
 }  // namespace stepcast

@@ -17,13 +17,17 @@ struct KernelTimes {
 
 /// What most of the critical rank's time is spent on: gemm memory_bandwidth launch nvlink pcie nic switch
 /// latency pipeline host input.
-/// - The largest of compute (with the optimizer), exposed communication, bubble, host and input decides the
-/// group.
-/// - Compute: the kernel class that takes most; the optimizer reads and writes memory.
+/// - An idle GPU whose CPU mostly issues kernels and collectives waits for launches, which belong to compute;
+/// otherwise
+///   it is the host's.
+/// - The largest of compute (with the optimizer and launches), exposed communication, bubble, host and input
+/// decides.
+/// - Compute: the largest of products, memory-bound kernels with the optimizer, and launches with the kernels
+/// whose
+///   fixed part is most of them.
 /// - Exposed communication: each call's exposed time is divided into its latency part and the rest; the rest
 /// belongs to
 ///   the kind of link that the call loads nearest to its capacity. Largest sum wins.
-/// - Host: `launch` when most of the CPU's time goes into issuing kernels and collectives, else `host`.
 /// `kernels` is asked only when compute decides.
 [[nodiscard]] std::string bottleneck_of(const Program& program, const Timeline& timeline,
                                         const StepAnalysis& analysis, const Cluster& cluster,

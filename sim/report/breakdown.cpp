@@ -72,6 +72,17 @@ Claim claim_of(TaskRole role) {
   return Claim::compute;
 }
 
+/// When the GPU has done the kernels of a task. A task that ended just when its CPU had issued its last
+/// kernel is bound by the CPU: its kernels take as long as alone, and what is left of its interval are the
+/// gaps between them.
+Picoseconds end_of_kernels(const Program& program, const Task& task, const Interval& interval) {
+  const WorkCost& work = program.works[static_cast<std::size_t>(task.payload)];
+  const Picoseconds first_launch = task.host_time / std::max(1, work.kernels);
+  const bool cpu_bound = interval.end == interval.issued + task.host_time - first_launch;
+  if (!cpu_bound || work.durations.empty()) return interval.end;
+  return std::min(interval.end, interval.resident + work.durations.front());
+}
+
 std::vector<Edge> edges_of_rank(const Program& program, const Timeline& timeline, int rank, Window step) {
   Edges edges(step);
   Picoseconds optimizer_begin = 0, optimizer_end = 0;
@@ -83,7 +94,7 @@ std::vector<Edge> edges_of_rank(const Program& program, const Timeline& timeline
     const int index = static_cast<int>(i);
     switch (task.kind) {
       case TaskKind::compute:
-        edges.add(interval.resident, interval.end, index, claim_of(task.role));
+        edges.add(interval.resident, end_of_kernels(program, task, interval), index, claim_of(task.role));
         if (task.role == TaskRole::optimizer) {
           if (optimizer_task < 0) optimizer_begin = interval.resident;
           optimizer_end = interval.end;

@@ -30,7 +30,7 @@ struct StepAnalysis {
 ///   optimizer      between the first and the last of its kernels (their launch waits)
 ///   bubble         a send_recv waits for its peer: the pipeline has nothing to do
 ///   input          a task of role `input` keeps the rank waiting, and the CPU has nothing of its own to do
-///   host           nothing of the above: the GPU waits for its CPU
+///   host           nothing of the above: the GPU waits for its CPU, also between the kernels of one task
 ///
 /// Work that reaches over the end of the step is folded back into it, since the steady step repeats exactly.
 /// The window between the last two micro-batch marks counts 1 + repeated_micro_batches times. The parts add

@@ -79,8 +79,8 @@ std::string about_best(const Report& report, const PointReport& best) {
   if (best.scaling_efficiency && best.baseline_gpus != best.gpus) {
     const double ideal = static_cast<double>(best.gpus) / best.baseline_gpus;
     text += ", " + print_times(*best.scaling_efficiency * ideal) + " of what " +
-            std::to_string(best.baseline_gpus) + " GPUs give with the same settings (" + print_times(ideal) +
-            " would be perfect)";
+            std::to_string(best.baseline_gpus) + (best.baseline_gpus == 1 ? " GPU gives" : " GPUs give") +
+            " with the same settings (" + print_times(ideal) + " would be perfect)";
   }
   const Breakdown& parts = best.breakdown;
   text += ". Its step is " + print_share((parts.compute + parts.optimizer) / best.step_time) +

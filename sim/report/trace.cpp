@@ -53,14 +53,21 @@ class ChromeTrace {
   }
   double microseconds(Picoseconds time) const { return static_cast<double>(time - origin_) * 1e-6; }
 
+  /// Time 0 is the step's first kernel. A CPU that never waits runs ahead by whole steps, so it does not
+  /// count.
   void find_origin() {
-    origin_ = timeline_.begin;
-    for (std::size_t i = 0; i < program_.tasks.size(); ++i) origin_ = std::min(origin_, start_of(i));
+    origin_ = timeline_.end;
+    for (std::size_t i = 0; i < program_.tasks.size(); ++i) {
+      if (task(i).kind != TaskKind::host_wait) origin_ = std::min(origin_, start_of(i));
+    }
   }
+  bool before_origin(std::size_t index) const { return start_of(index) < origin_; }
 
   std::vector<std::size_t> tasks_by_thread() const {
-    std::vector<std::size_t> order(program_.tasks.size());
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < program_.tasks.size(); ++i) {
+      if (!before_origin(i)) order.push_back(i);
+    }
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
       const int of_a = thread_of(task(a)), of_b = thread_of(task(b));
       return of_a != of_b ? of_a < of_b : start_of(a) < start_of(b);
@@ -83,7 +90,9 @@ class ChromeTrace {
 
   void write_names() {
     std::set<int> processes, threads;
-    for (const Task& one : program_.tasks) {
+    for (std::size_t i = 0; i < program_.tasks.size(); ++i) {
+      if (before_origin(i)) continue;
+      const Task& one = task(i);
       const int process = process_of(one.rank), thread = thread_of(one);
       if (processes.insert(process).second) {
         write_metadata("process_name", process, 0, "node " + std::to_string(process));

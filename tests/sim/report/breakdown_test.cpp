@@ -124,6 +124,20 @@ TEST(Breakdown, TheCriticalRankIsTheOneThatComputesLongest) {
   EXPECT_DOUBLE_EQ(us(analysis.breakdown.compute), 90);
 }
 
+// A task of 10 kernels that take 30 us alone, of which the CPU issues one every 10 us: the first at 10, the
+// last at 100. It ends with the last launch, so 30 of its 90 us are compute and 60 are gaps between kernels.
+TEST(Breakdown, GapsBetweenTheKernelsOfACpuBoundTaskAreHostTime) {
+  ExampleStep step;
+  const int task = step.kernel(TaskRole::forward, 10, 100);
+  step.program.tasks[static_cast<std::size_t>(task)].host_time = ExampleStep::picoseconds(100);
+  step.program.works[0].kernels = 10;
+  step.program.works[0].durations = {ExampleStep::picoseconds(30)};
+  step.window(0, 100);
+  const Breakdown parts = analyse_step(step.program, step.timeline).breakdown;
+  EXPECT_DOUBLE_EQ(us(parts.compute), 30);
+  EXPECT_DOUBLE_EQ(us(parts.host), 70);  // and the 10 us before the first launch
+}
+
 // Two collectives of two communicators are exposed together for 100-200: 50 us each.
 TEST(Breakdown, AnInstantWithTwoExposedCollectivesIsSharedByThem) {
   ExampleStep step;
