@@ -5,7 +5,7 @@
 #include <set>
 
 #include "base/print.hpp"
-#include "sim/report/sentences.hpp"
+#include "sim/report/wording.hpp"
 
 namespace stepcast {
 namespace {

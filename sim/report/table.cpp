@@ -4,6 +4,7 @@
 #include "sim/report/report.hpp"
 #include "sim/report/sentences.hpp"
 #include "sim/report/text_table.hpp"
+#include "sim/report/wording.hpp"
 
 namespace stepcast {
 namespace {
