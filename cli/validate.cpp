@@ -64,9 +64,20 @@ std::string today() {
   return text;
 }
 
-std::string command_text(const Arguments& arguments) {
+/// The command as it was typed; of many data files, the first and how many there are.
+std::string command_text(const Arguments& arguments, std::size_t files) {
+  constexpr std::size_t listed = 3;
   std::string text = "stepcast validate";
-  for (const std::string& word : arguments) text += " " + word;
+  std::size_t seen = 0;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const bool data = arguments[i] == "--data" && i + 1 < arguments.size();
+    if (data && files > listed && seen++ > 0) {
+      ++i;
+      continue;
+    }
+    text += " " + arguments[i];
+    if (data && files > listed) text += " " + arguments[++i] + " ... (" + std::to_string(files) + " files)";
+  }
   return text;
 }
 
@@ -114,7 +125,7 @@ ExitCode validate_command(const Arguments& arguments) {
     std::cout << to_text(validation);
   }
   if (csv) write_atomically(*csv, to_csv(validation));
-  if (docs) write_atomically(*docs, to_markdown(validation, today(), command_text(arguments)));
+  if (docs) write_atomically(*docs, to_markdown(validation, today(), command_text(arguments, files.size())));
   return ExitCode::done;
 }
 
