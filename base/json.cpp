@@ -3,6 +3,7 @@
 #include <rapidjson/prettywriter.h>
 #include <rapidjson/stringbuffer.h>
 
+#include <charconv>
 #include <cmath>
 
 namespace stepcast {
@@ -30,11 +31,11 @@ void JsonWriter::value(std::string_view text) {
   implementation_->writer.String(text.data(), static_cast<rapidjson::SizeType>(text.size()));
 }
 void JsonWriter::value(double number) {
-  if (std::isfinite(number)) {
-    implementation_->writer.Double(number);
-  } else {
-    implementation_->writer.Null();
-  }
+  if (!std::isfinite(number)) return null();
+  char text[32];  // RapidJSON's own conversion is not always the shortest.
+  const auto [end, error] = std::to_chars(text, text + sizeof text, number);
+  STEPCAST_CHECK(error == std::errc{}, "a number longer than 32 characters");
+  implementation_->writer.RawValue(text, static_cast<std::size_t>(end - text), rapidjson::kNumberType);
 }
 void JsonWriter::value(std::int64_t number) { implementation_->writer.Int64(number); }
 void JsonWriter::value(bool truth) { implementation_->writer.Bool(truth); }

@@ -28,5 +28,17 @@ TEST(Json, WritesWhatItReads) {
   EXPECT_EQ(back.find("list")->array[1].kind, Value::Kind::null);
 }
 
+// 0.1 + 0.2 needs 17 digits, 0.3 does not, and whole numbers have no point.
+TEST(Json, NumbersAreTheShortestThatReadBackTheSame) {
+  const auto text = [](double number) {
+    JsonWriter json;
+    json.value(number);
+    return json.text();
+  };
+  EXPECT_EQ(text(0.1 + 0.2), "0.30000000000000004\n");
+  EXPECT_EQ(text(0.3), "0.3\n");
+  EXPECT_EQ(text(4015130624.0), "4015130624\n");
+}
+
 }  // namespace
 }  // namespace stepcast

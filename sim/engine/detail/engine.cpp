@@ -1,6 +1,7 @@
 #include "sim/engine/detail/engine.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "base/diagnostic.hpp"
@@ -21,7 +22,7 @@ constexpr double most_host_share = 0.95;
 /// The one place where a time is rounded.
 Picoseconds rounded(double ps) {
   STEPCAST_CHECK(ps < longest, "an activity lasts longer than the clock can count");
-  return static_cast<Picoseconds>(ps + 0.5);
+  return std::llround(ps);
 }
 
 }  // namespace
