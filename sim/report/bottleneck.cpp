@@ -34,6 +34,9 @@ std::string tightest_link(const Program& program, const CollectiveCost& cost, co
     highest = pressure;
     word = word_for(cluster.links()[static_cast<std::size_t>(resource.link)].kind);
   }
+  // Sockets, not the wire: a faster NIC would gain nothing.
+  const bool sockets = cluster.request().fabric.transport == Transport::ethernet && word != "nvlink";
+  if (sockets && cost.rate_ceiling > 0 && cost.rate_ceiling * highest < 0.95) return "host";
   return word;
 }
 

@@ -74,7 +74,12 @@ ActivationMemory activation_memory(const PlanInputs& inputs) {
     input = output;
   }
   const double logits = training.micro_batch_size * inputs.model.logits_elements;
-  memory.logits_gradient = logits * (inputs.profile.software.fused_cross_entropy ? kept.element() : 4.0);
+  // Eager backward holds the gradients of the log-softmax's output and input at once, both fp32; fused chains
+  // keep one.
+  const SoftwareProfile& software = inputs.profile.software;
+  memory.logits_gradient =
+      logits *
+      (software.fused_cross_entropy ? kept.element() : 4.0 * (2 - std::clamp(software.fusion, 0.0, 1.0)));
   return memory;
 }
 

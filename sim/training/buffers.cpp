@@ -115,8 +115,10 @@ class Buffers {
     const double flattened =
         std::min(training_.reduce_bucket_size, context_.total_elements) * gradient_bytes_;
     memory_.reduction += buffer + flattened;
-    // Allocated at the first gradient, which is where activations peak.
-    if (training_.strategy == Strategy::zero2 || overlap) hold_in_backward(buffer + flattened);
+    // The bucket is allocated at the first gradient, which is where activations peak (facts 3.4, 5.1); what
+    // is flattened for the collective exists only where reductions run inside backward.
+    const bool reduces_in_backward = training_.strategy == Strategy::zero2 || overlap;
+    hold_in_backward(reduces_in_backward ? buffer + flattened : buffer);
   }
 
   void stage3() {

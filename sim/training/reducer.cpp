@@ -115,23 +115,30 @@ void Reducer::launch_complete_buckets() {
 }
 
 void Reducer::wait_for_buckets() {
-  for (const TaskId bucket : launched_) context_.builder.wait(bucket);
-  const double elements = context_.total_elements;
-  if (wire_bytes_ != gradient_bytes_) {
-    context_.builder.compute(TaskRole::copy,
-                             context_.copy_work("decompress", (gradient_bytes_ + wire_bytes_) * elements,
-                                                static_cast<int>(buckets_.size())));
+  // Futures are waited for in order, and each bucket is copied back before the next is waited for
+  // (facts 1.3).
+  for (std::size_t i = 0; i < launched_.size(); ++i) {
+    context_.builder.wait(launched_[i]);
+    const double elements = buckets_[i].size / wire_bytes_;
+    if (wire_bytes_ != gradient_bytes_) {
+      context_.builder.compute(
+          TaskRole::copy, context_.copy_work("decompress", (gradient_bytes_ + wire_bytes_) * elements, 1));
+    }
+    copy_back(elements, static_cast<int>(buckets_[i].items.size()));
   }
+}
+
+void Reducer::copy_back(double elements, int tensors) {
   if (context_.training.gradient_as_bucket_view || operation_ != Operation::all_reduce) return;
   if (const auto& measured = context_.model.measured) {
-    if (measured->bucketing_time.value > 0) {
-      context_.builder.compute(TaskRole::copy, context_.builder.intern(measured_work(
-                                                   "copy back", 0.5 * measured->bucketing_time)));
+    const Seconds time = 0.5 * elements / context_.total_elements * measured->bucketing_time;
+    if (time.value > 0) {
+      context_.builder.compute(TaskRole::copy, context_.builder.intern(measured_work("copy back", time)));
     }
     return;
   }
-  context_.builder.compute(TaskRole::copy, context_.copy_work("copy back", 2 * gradient_bytes_ * elements,
-                                                              static_cast<int>(context_.parameters.size())));
+  context_.builder.compute(TaskRole::copy,
+                           context_.copy_work("copy back", 2 * gradient_bytes_ * elements, tensors));
 }
 
 }  // namespace stepcast

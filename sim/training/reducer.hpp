@@ -31,6 +31,7 @@ class Reducer {
   void form_buckets();
   void launch_complete_buckets();
   void copy_into_buckets();
+  void copy_back(double elements, int tensors);
 
   StepContext& context_;
   Operation operation_;
