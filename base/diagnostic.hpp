@@ -42,15 +42,17 @@ class InternalError : public std::logic_error {
   InternalError(const char* file, int line, const std::string& message);
 };
 
-/// A question whose answer can't be counted: an activity of the step would last longer than the simulator's clock
-/// (picoseconds in 64 bits; 46 days). Figures of the input do that (a rate of 1 b/s), so the point is told to be
-/// impossible; it is no fault of ours.
+/// A question whose answer can't be counted: an activity of the step would last longer than the simulator's
+/// clock (picoseconds in 64 bits; 46 days). Figures of the input do that (a rate of 1 b/s), so the point is
+/// told to be impossible; it is no fault of ours.
 class ClockOverflow : public std::range_error {
  public:
   /// @param what  what lasts too long, "a collective's latency"
   explicit ClockOverflow(const std::string& what)
-      : std::range_error(what + " would last longer than 46 days, which the simulator's clock can't count: check rates, "
-                                "latencies and sizes") {}
+      : std::range_error(
+            what +
+            " would last longer than 46 days, which the simulator's clock can't count: check rates, "
+            "latencies and sizes") {}
 };
 
 /// The user asked to stop (SIGINT, or the GUI's newer request): what is done is kept (exit code 130).

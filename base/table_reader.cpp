@@ -58,6 +58,11 @@ std::optional<std::int64_t> TableReader::integer(std::string_view key, std::int6
                                                  std::int64_t maximum) {
   const Value* value = raw(key);
   if (value == nullptr) return {};
+  if (value->kind == Value::Kind::real) {
+    faults_.push_back(
+        {value->place, full(key) + " is " + plain(value->real) + ", must be a whole number", ""});
+    return {};
+  }
   if (value->kind != Value::Kind::integer) {
     wrong_kind(key, *value, "a whole number");
     return {};

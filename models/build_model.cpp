@@ -78,7 +78,12 @@ Model build_model(const ModelRequest& request, const SourcePlace& request_place)
     throw ScenarioError(
         Diagnostic{request_place, "can't read \"" + shown + "\"", error.diagnostics().front().message});
   }
-  if (request.huggingface.empty()) return read_workload(text, shown);
+  if (request.huggingface.empty()) {
+    Model model = read_workload(text, shown);
+    // A measured workload does not say what a sample is; the scenario may.
+    model.sequence_length = request.sequence_length.value_or(0);
+    return model;
+  }
   const Architecture architecture = read_huggingface_config(parse_json(text, shown), "");
   return build(architecture, name_of_file(path), request, std::nullopt, request_place);
 }

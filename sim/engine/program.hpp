@@ -37,7 +37,7 @@ struct Wait {
 struct Task {
   TaskKind kind{};
   TaskRole role{};
-  std::int16_t micro_batch{-1};  ///< -1: outside of micro-batches (optimizer, once per step)
+  std::int32_t micro_batch{-1};  ///< -1: outside of micro-batches (optimizer, once per step)
   int rank{};                    ///< simulated rank
   int stream{};                  ///< of that rank; tasks of one stream run in order
   int payload{-1};

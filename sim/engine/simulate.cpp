@@ -44,6 +44,9 @@ void extrapolate_micro_batches(const Program& program, Timeline& timeline) {
   if (program.repeated_micro_batches == 0) return;
   const std::size_t last = program.micro_batch_marks.size() - 1;
   timeline.micro_batch_interval = interval_before(program, timeline.intervals, last);
+  const double repeated = static_cast<double>(program.repeated_micro_batches) *
+                          static_cast<double>(timeline.micro_batch_interval);
+  if (repeated > 4e18) throw ClockOverflow("the repeated micro-batches");
   timeline.step_time += program.repeated_micro_batches * timeline.micro_batch_interval;
   if (last < 2) {
     timeline.micro_batches_agree = false;  // one interval has nothing to agree with

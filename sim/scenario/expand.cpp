@@ -32,6 +32,11 @@ class FaultSet {
       }
     }
   }
+  void add_present(const std::vector<Diagnostic>& found) {
+    for (const Diagnostic& fault : found) {
+      if (fault.message.find("is missing") == std::string::npos) add({fault});
+    }
+  }
   [[nodiscard]] std::vector<Diagnostic> take() { return std::move(faults_); }
   [[nodiscard]] bool empty() const { return faults_.empty(); }
 
@@ -49,6 +54,8 @@ std::vector<ScenarioPoint> expand(const ScenarioFile& file) {
   points.reserve(count);
   ReadCache cache;
   FaultSet faults;
+  // Values that a sweep replaces are still values of the file; what is missing there may come from the sweep.
+  if (!file.swept.empty()) faults.add_present(read_scenario(file.document, cache).faults);
   for (std::size_t number = 0; number < count; ++number) {
     Value document = file.document;
     ScenarioPoint point;
@@ -82,10 +89,19 @@ std::vector<ScenarioPoint> expand(const ScenarioFile& file) {
   return points;
 }
 
-Scenario with_nodes(const Scenario& scenario, int nodes) {
+std::optional<Scenario> with_nodes(const Scenario& scenario, int nodes) {
   Scenario changed = scenario;
   changed.cluster.nodes = nodes;
-  changed.training.shard_degree = std::min(changed.training.shard_degree, changed.gpus());
+  TrainingSection& training = changed.training;
+  if (training.strategy == Strategy::hsdp &&
+      (training.shard_degree > changed.gpus() || changed.gpus() % training.shard_degree != 0)) {
+    return {};
+  }
+  if (training.global_batch_given) {
+    const int at_once = training.micro_batch_size * changed.data_parallel_size();
+    if (scenario.global_batch_size() % at_once != 0) return {};
+    training.gradient_accumulation_steps = scenario.global_batch_size() / at_once;
+  }
   return changed;
 }
 

@@ -43,9 +43,9 @@ void flatten(const Value& table, const std::string& prefix, std::vector<Scenario
     if (entry.value.kind == Value::Kind::table) {
       flatten(entry.value, key, swept);
     } else if (entry.value.kind == Value::Kind::array) {
-      swept.push_back({key, entry.value.array});
+      swept.push_back({key, entry.value.array, entry.value.place});
     } else {
-      swept.push_back({key, {entry.value}});
+      swept.push_back({key, {entry.value}, entry.value.place});
     }
   }
 }
@@ -108,6 +108,12 @@ ScenarioFile load_scenario(const std::string& file, const std::vector<Override>&
     const std::string place_name = "--set " + override_.key + "=" + override_.text;
     std::vector<Value> values;
     for (const std::string& piece : split_top_level(override_.text)) {
+      if (piece.empty()) {
+        faults.push_back({{place_name, 1, 1, static_cast<unsigned>(place_name.size()), place_name},
+                          "--set " + override_.key + " has an empty value",
+                          "expected key=value or key=v1,v2,..."});
+        continue;
+      }
       Value value = parse_toml_value_or_text(piece, place_name);
       if (value.kind == Value::Kind::array && !takes_list(override_.key)) {
         for (Value& item : value.array) {
@@ -119,7 +125,8 @@ ScenarioFile load_scenario(const std::string& file, const std::vector<Override>&
       }
     }
     if (values.empty()) {
-      faults.push_back({{place_name, 1, 1, 1, place_name}, "an empty list leaves no point", ""});
+      if (faults.empty())
+        faults.push_back({{place_name, 1, 1, 1, place_name}, "an empty list leaves no point", ""});
       continue;
     }
     auto swept = std::find_if(result.swept.begin(), result.swept.end(),
@@ -127,7 +134,7 @@ ScenarioFile load_scenario(const std::string& file, const std::vector<Override>&
     std::erase(result.set_keys, override_.key);  // The last --set of a key wins.
     if (values.size() > 1) {
       if (swept == result.swept.end())
-        swept = result.swept.insert(swept, ScenarioFile::Swept{override_.key, {}});
+        swept = result.swept.insert(swept, ScenarioFile::Swept{override_.key, {}, {}});
       swept->values = values;
     } else {
       if (swept != result.swept.end()) result.swept.erase(swept);
@@ -137,8 +144,7 @@ ScenarioFile load_scenario(const std::string& file, const std::vector<Override>&
   }
   for (const ScenarioFile::Swept& swept : result.swept) {
     if (swept.values.empty()) {
-      faults.push_back(
-          {{file, 0, 0, 1, ""}, "what_if." + swept.key + " is an empty list: it leaves no point", ""});
+      faults.push_back({swept.place, "what_if." + swept.key + " is an empty list: it leaves no point", ""});
     }
   }
   // Swept keys must name a section that exists, before any point is made of them.

@@ -73,15 +73,29 @@ void read_model(const Value& table, ReadCache& cache, ReadResult& result) {
     try {
       found = cache.models.emplace(key, build_model(request, model.place)).first;
     } catch (const ScenarioError& error) {
-      result.faults.insert(result.faults.end(), error.diagnostics().begin(), error.diagnostics().end());
+      for (Diagnostic fault : error.diagnostics()) {
+        // A length that this model can't take is a matter of both keys: the point can't exist.
+        const Value* length = table.find("sequence_length");
+        if (length != nullptr && fault.message.starts_with("sequence_length")) {
+          fault.place = length->place;
+          result.impossible.push_back(std::move(fault));
+        } else {
+          result.faults.push_back(std::move(fault));
+        }
+      }
       return;
     }
   }
   const Model& built = found->second;
   result.model = &built;
-  if (built.sequence_length > 0 && !request.sequence_length && !built.measured) {
-    result.faults.push_back({table.place, "model.sequence_length is missing",
-                             "expected the tokens of one sample, for example sequence_length = 2048"});
+  if (built.sequence_length > 0 && !reader.has("sequence_length") && !built.measured) {
+    if (request.preset.empty()) {
+      result.faults.push_back({table.place, "model.sequence_length is missing",
+                               "expected the tokens of one sample, for example sequence_length = 2048"});
+    } else {
+      result.scenario.notes.push_back("model.sequence_length is not given: " +
+                                      std::to_string(built.sequence_length) + " tokens, the preset's own");
+    }
   }
   if (built.sequence_length == 0 && request.sequence_length) {
     result.scenario.notes.push_back("model.sequence_length is not used by " + built.name);

@@ -36,13 +36,14 @@ bool load_cached(std::map<std::string, Spec>& cache, const std::string& name, co
 void read_cluster(const Value& table, ReadCache& cache, ReadResult& result) {
   TableReader reader(table, "cluster", result.faults);
   ClusterSection& cluster = result.scenario.cluster;
-  cluster.nodes = static_cast<int>(reader.integer("nodes", 1, 1'000'000).value_or(1));
+  cluster.nodes = static_cast<int>(reader.integer("nodes", 1, 100'000).value_or(1));
 
   reader.require("node", "a node preset or a path to a node TOML, for example node = \"hgx-h100\"");
   bool node_known = false;
   if (const auto node = reader.string("node")) {
     const SourcePlace& place = reader.raw("node")->place;
     cluster.node = looks_like_path(*node) ? resolve_path(*node, place) : *node;
+    cluster.node_place = place;
     node_known = load_cached(cache.nodes, cluster.node, place, load_node, result, cluster.node_spec);
   }
   if (const auto used = reader.integer("gpus_per_node", 1, 100'000)) {
@@ -66,7 +67,7 @@ void read_cluster(const Value& table, ReadCache& cache, ReadResult& result) {
         load_cached(cache.fabrics, cluster.fabric, place, load_fabric, result, cluster.fabric_spec);
     if (fabric_known && cluster.fabric_spec.interpolated) {
       result.scenario.notes.push_back("fabric " + cluster.fabric +
-                                      " has no figures of its own: interpolated between its neighbours");
+                                      " has no figures of its own: taken from the nearest rates that do");
     }
   } else if (!reader.has("fabric")) {
     if (cluster.nodes > 1) {

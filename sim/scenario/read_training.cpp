@@ -76,6 +76,7 @@ void read_batch(TableReader& reader, ReadResult& result) {
     return;
   }
   training.gradient_accumulation_steps = static_cast<int>(steps);
+  training.global_batch_given = true;
 }
 
 void read_dtypes(TableReader& reader, TrainingSection& training) {
@@ -100,7 +101,8 @@ void read_frameworks_keys(TableReader& reader, TrainingSection& training) {
   training.reduce_scatter_max_input_buffers =
       static_cast<int>(reader.integer("reduce_scatter_max_input_buffers", 1, 1000).value_or(1));
   training.reshard_after_forward = reader.boolean("reshard_after_forward");
-  if (reader.integer("fsdp_version", 1, 2).value_or(2) == 1) {
+  const bool fsdp1 = reader.integer("fsdp_version", 1, 2).value_or(2) == 1;
+  if (fsdp1 && key_is_used("fsdp_version", training.strategy, training.software)) {
     reader.fault("fsdp_version", "training.fsdp_version 1 (FSDP1) is known, not built yet",
                  "use fsdp_version = 2");
   }

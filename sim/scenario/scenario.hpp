@@ -33,6 +33,7 @@ struct ModelSection {
 };
 
 struct ClusterSection {
+  SourcePlace node_place;  ///< of `node`, for faults of its GPU's profile
   int nodes{1};
   std::string node;     ///< preset or resolved path
   int gpus_per_node{};  ///< 0: all
@@ -55,6 +56,7 @@ struct TrainingSection {
   int shard_degree{};    ///< hsdp; the GPUs used per node by default
   int micro_batch_size{1};
   int gradient_accumulation_steps{1};
+  bool global_batch_given{};  ///< global_batch_size was given; gradient_accumulation_steps follows
   GradientSync gradient_sync{GradientSync::last};
   Dtype precision{Dtype::bf16};
   Dtype parameter_dtype{};  ///< what the forward reads and all-gathers carry
@@ -120,6 +122,7 @@ struct ScenarioFile {
   struct Swept {
     std::string key;
     std::vector<Value> values;
+    SourcePlace place;  ///< of the list
   };
   std::vector<Swept> swept;           ///< in order of the file, overrides that are lists after it
   std::vector<std::string> set_keys;  ///< keys given by --set that are not swept
@@ -140,7 +143,9 @@ struct ScenarioPoint {
 /// combination that cannot exist makes that point invalid, or is thrown when nothing is swept.
 [[nodiscard]] std::vector<ScenarioPoint> expand(const ScenarioFile& file);
 
-/// The same question asked of another number of nodes (for baselines).
-[[nodiscard]] Scenario with_nodes(const Scenario& scenario, int nodes);
+/// The same question asked of another number of nodes (for baselines): at the same batch per GPU, or at the
+/// same global batch where the scenario gives one. Nothing when it can't exist there (indivisible batch, or a
+/// shard degree that does not divide the GPUs).
+[[nodiscard]] std::optional<Scenario> with_nodes(const Scenario& scenario, int nodes);
 
 }  // namespace stepcast

@@ -9,7 +9,11 @@
 
 namespace stepcast {
 
-Picoseconds to_picoseconds(Seconds time) { return static_cast<Picoseconds>(std::llround(time.value * 1e12)); }
+Picoseconds to_picoseconds(Seconds time) {
+  constexpr double most = 4e6;  // seconds, 46 days
+  if (!(time.value < most)) throw ClockOverflow("a kernel or a launch");
+  return static_cast<Picoseconds>(std::llround(time.value * 1e12));
+}
 
 StepBuilder::StepBuilder(const PlanInputs& inputs, const PlanOptions& options)
     : inputs_(inputs), options_(options) {}
@@ -36,7 +40,7 @@ WorkId StepBuilder::intern(Work work) {
 
 void StepBuilder::begin_micro_batch(int index) {
   close_run();
-  micro_batch_ = static_cast<std::int16_t>(index);
+  micro_batch_ = index;
   mark_next_ = true;
 }
 

@@ -95,6 +95,9 @@ class StepBuilder {
   int record(Recorded recorded, const std::vector<TaskId>& after);
   void close_run();
   [[nodiscard]] Picoseconds host_time_of(const Pieces& pieces) const;
+  /// True when the groups of every call are in the same situation on the links, so that one can stand for
+  /// all.
+  [[nodiscard]] bool groups_alike(const std::vector<int>& distinct) const;
   /// Costs and calls of one recorded call: one for all groups, or one for each when unfolded.
   [[nodiscard]] int copies_of(int communicator) const;
   [[nodiscard]] std::vector<std::vector<CollectivePlan>> plan_calls(const std::vector<int>& distinct) const;
@@ -126,7 +129,7 @@ class StepBuilder {
   TaskId last_compute_;
   std::vector<int> marks_;
   bool mark_next_{};
-  std::int16_t micro_batch_{-1};
+  std::int32_t micro_batch_{-1};
 };
 
 /// Seconds to the clock's unit, rounded once.

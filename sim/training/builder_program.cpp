@@ -1,5 +1,8 @@
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 
@@ -8,21 +11,50 @@
 #include "sim/training/builder.hpp"
 
 namespace stepcast {
+namespace {
+
+/// Above this many GPUs groups with unequal paths move at the pace of the slowest: every rank of them
+/// simulated would take seconds. --unfolded does it nonetheless.
+constexpr int largest_checked = 512;
+
+/// What a group meets when all groups of its call move: its own figures, and of each link that it loads the
+/// capacity, its own weight and everybody's.
+struct Situation {
+  std::array<double, 5> figures{};
+  std::vector<std::array<double, 3>> links;
+};
+
+bool close(double a, double b) {
+  return a == b || std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b));
+}
+
+bool same(const Situation& a, const Situation& b) {
+  if (!std::equal(a.figures.begin(), a.figures.end(), b.figures.begin(), close)) return false;
+  return std::equal(
+      a.links.begin(), a.links.end(), b.links.begin(), b.links.end(),
+      [](const auto& x, const auto& y) { return std::equal(x.begin(), x.end(), y.begin(), close); });
+}
+
+}  // namespace
 
 Program StepBuilder::finish(TaskId end, int repeated_micro_batches) {
   close_run();
   STEPCAST_CHECK(end.kind == TaskId::Kind::task, "a step without an end");
   // Calls that ask for the same thing share one cost.
   std::map<std::tuple<int, Operation, double>, int> seen;
-  std::vector<int> distinct, cost_of_call;
-  int costs = 0;
+  std::vector<int> distinct, cost_of_call, first_cost;
   for (std::size_t i = 0; i < calls_.size(); ++i) {
-    const auto [place, added] = seen.try_emplace(calls_[i].key(), costs);
+    const auto [place, added] = seen.try_emplace(calls_[i].key(), static_cast<int>(distinct.size()));
     cost_of_call.push_back(place->second);
-    if (!added) continue;
-    distinct.push_back(static_cast<int>(i));
-    costs += copies_of(calls_[i].communicator);
+    if (added) distinct.push_back(static_cast<int>(i));
   }
+  if (!options_.unfolded && !groups_alike(distinct)) options_.unfolded = true;
+  int costs = 0;
+  for (const int index : distinct) {
+    first_cost.push_back(costs);
+    costs += copies_of(calls_[static_cast<std::size_t>(index)].communicator);
+  }
+  for (int& cost : cost_of_call) cost = first_cost[static_cast<std::size_t>(cost)];
   Program program;
   const auto plans = plan_calls(distinct);
   add_levels(program, plans, distinct);
@@ -31,6 +63,40 @@ Program StepBuilder::finish(TaskId end, int repeated_micro_batches) {
   add_tasks(program, cost_of_call, end.index);
   program.repeated_micro_batches = repeated_micro_batches;
   return program;
+}
+
+bool StepBuilder::groups_alike(const std::vector<int>& distinct) const {
+  if (inputs_.collectives.cluster().gpu_count() > largest_checked) return true;
+  for (const int index : distinct) {
+    const Call& call = calls_[static_cast<std::size_t>(index)];
+    const std::vector<Group>& groups = communicators_[static_cast<std::size_t>(call.communicator)].groups;
+    if (groups.size() < 2) continue;
+    std::map<int, double> together;
+    const CollectivePlan all = inputs_.collectives.plan(call.operation, call.payload, groups);
+    if (all.loads) {
+      for (const LinkLoad& load : *all.loads) together[load.link] += load.weight;
+    }
+    std::optional<Situation> first;
+    for (const Group& group : groups) {
+      const CollectivePlan plan = inputs_.collectives.plan(call.operation, call.payload, {group});
+      Situation situation;
+      situation.figures = {plan.latency.value, plan.rate_ceiling.value, static_cast<double>(plan.sms),
+                           static_cast<double>(plan.algorithm), static_cast<double>(plan.protocol)};
+      if (plan.loads) {
+        for (const LinkLoad& load : *plan.loads) {
+          situation.links.push_back(
+              {inputs_.collectives.usable_capacity(load.link).value, load.weight, together[load.link]});
+        }
+      }
+      std::sort(situation.links.begin(), situation.links.end());
+      if (!first) {
+        first = std::move(situation);
+      } else if (!same(*first, situation)) {
+        return false;
+      }
+    }
+  }
+  return true;
 }
 
 int StepBuilder::copies_of(int communicator) const {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/diagnostic.hpp"
 #include "sim/engine/program.hpp"
 
 namespace stepcast::detail {
@@ -31,7 +32,11 @@ class Calendar {
   [[nodiscard]] bool empty() const { return heap_.empty(); }
   [[nodiscard]] const Event& top() const { return heap_.front(); }
 
+  static constexpr Picoseconds latest =
+      5'000'000'000'000'000'000;  ///< 58 days: one more activity still adds up
+
   void push(Picoseconds time, EventKind kind, int subject, std::uint32_t stamp) {
+    if (time > latest) throw ClockOverflow("the simulated steps");
     const Event event{time, (sequence_++ << 3U) | static_cast<std::uint64_t>(kind), subject, stamp};
     heap_.push_back(event);
     std::size_t hole = heap_.size() - 1;

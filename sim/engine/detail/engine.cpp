@@ -21,7 +21,7 @@ constexpr double most_host_share = 0.95;
 
 /// The one place where a time is rounded.
 Picoseconds rounded(double ps) {
-  STEPCAST_CHECK(ps < longest, "an activity lasts longer than the clock can count");
+  if (!(ps < longest)) throw ClockOverflow("an activity");
   return std::llround(ps);
 }
 

@@ -58,6 +58,37 @@ TEST(Expand, TheSameFaultAtManyPointsIsOneFault) {
   }
 }
 
+TEST(Expand, ALengthThatTheModelCantTakeIsAnInvalidPoint) {
+  const ScenarioText text(plain_scenario + "[what_if]\n\"model.sequence_length\" = [512, 2048]\n");
+  const auto points = expand(load_scenario(text.path(), {}));
+  ASSERT_EQ(points.size(), 2U);
+  EXPECT_TRUE(points[0].scenario);
+  EXPECT_NE(points[1].invalid.find("longer than the 1024 learned positions"), std::string::npos);
+}
+
+TEST(Expand, FaultsBehindASweptKeyAreShownToo) {
+  std::string base = plain_scenario;
+  base.replace(base.find("nodes = 2"), 9, "nodes = -2");
+  const ScenarioText text(base + "[what_if]\n\"cluster.nodes\" = [1, 2]\n");
+  EXPECT_THROW((void)expand(load_scenario(text.path(), {})), ScenarioError);
+}
+
+// 3 x 8 = 24 GPUs in groups of 3: possible; 8 GPUs of one node are not divisible by 3.
+TEST(Expand, ABaselineThatCantExistIsNone) {
+  const ScenarioText text(plain_scenario);
+  const Scenario three = *expand(load_scenario(
+      text.path(),
+      {{"cluster.nodes", "3"}, {"training.strategy", "hsdp"}, {"training.shard_degree", "3"}}))[0]
+                              .scenario;
+  EXPECT_FALSE(with_nodes(three, 1));
+  // 96 samples at 2 per GPU: 6 steps on 8 GPUs, 3 on 16.
+  const Scenario two =
+      *expand(load_scenario(text.path(), {{"training.global_batch_size", "96"}}))[0].scenario;
+  ASSERT_TRUE(with_nodes(two, 1));
+  EXPECT_EQ(with_nodes(two, 1)->training.gradient_accumulation_steps, 6);
+  EXPECT_EQ(with_nodes(two, 1)->global_batch_size(), 96);
+}
+
 TEST(Expand, ASweptKeyThatDoesNotExistIsAFault) {
   const ScenarioText text(plain_scenario + "[what_if]\n\"cluster.nodse\" = [1, 2]\n");
   EXPECT_THROW((void)expand(load_scenario(text.path(), {})), ScenarioError);

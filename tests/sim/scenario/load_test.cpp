@@ -59,6 +59,21 @@ TEST(LoadScenario, PathsAreRelativeToTheFileAndOnTheCommandLineToTheWorkingDirec
             std::vector<std::string>{(inside.folder() / "mine.toml").string()});
 }
 
+TEST(LoadScenario, APresetWithoutALengthRunsAtItsOwnAndSaysSo) {
+  std::string base = plain_scenario;
+  base.erase(base.find("sequence_length"), std::string("sequence_length = 1024\n").size());
+  const ScenarioText text(base);
+  const auto points = expand(load_scenario(text.path(), {}));
+  ASSERT_EQ(points[0].scenario->notes.size(), 1U);
+  EXPECT_EQ(points[0].scenario->notes[0],
+            "model.sequence_length is not given: 1024 tokens, the preset's own");
+}
+
+TEST(LoadScenario, AnEmptyValueIsAFaultOfTheOption) {
+  const ScenarioText text(plain_scenario);
+  EXPECT_THROW((void)load_scenario(text.path(), {{"cluster.nodes", "1,2,"}}), ScenarioError);
+}
+
 TEST(LoadScenario, AMissingFileIsNamedAsItWasGiven) {
   try {
     (void)load_scenario("no/such.toml", {});
