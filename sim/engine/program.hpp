@@ -99,6 +99,8 @@ struct CollectiveDescription {
   std::string operation, group, algorithm, protocol;
   double bytes{};
   int channels{}, ranks{};
+  bool measured{};      ///< its time follows a profile's measured points
+  bool extrapolated{};  ///< the operation was measured on this fabric, but for other ranks, nodes or rates
 };
 
 /// One training step, to be repeated. No times but costs; see plan_step.

@@ -176,6 +176,8 @@ void StepBuilder::add_resources(Program& program, const std::vector<std::vector<
       description.bytes = call.payload.value;
       description.channels = plan.channels;
       description.ranks = group_size(call.communicator);
+      description.measured = plan.measured;
+      description.extrapolated = plan.extrapolated;
     }
   }
 }
