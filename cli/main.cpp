@@ -29,6 +29,10 @@ stepcast::ExitCode run_and_report(const stepcast::Arguments& words) {
   } catch (const stepcast::ScenarioError& error) {
     for (const stepcast::Diagnostic& fault : error.diagnostics()) std::cerr << stepcast::render(fault);
     return ExitCode::wrong_input;
+  } catch (
+      const stepcast::ClockOverflow& error) {  // validate and traces, which have no point to call impossible
+    std::cerr << "stepcast: error: " << error.what() << "\n";
+    return ExitCode::wrong_input;
   } catch (const stepcast::Interrupted&) {
     std::cerr << "stepcast: interrupted\n";
     return ExitCode::interrupted;

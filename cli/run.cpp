@@ -230,7 +230,7 @@ ExitCode run_command(const Arguments& arguments) {
     if (json) write_atomically(*json, to_json(report));
     std::cout << to_table(report);
   }
-  if (trace) write_trace(file, profiles, *trace);
+  if (trace && !none_exists(report)) write_trace(file, profiles, *trace);
   for (const std::string& note : notes(report)) std::cerr << "note: " << note << "\n";
 
   if (none_exists(report)) show_why_none_exists(report, name);

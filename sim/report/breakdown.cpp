@@ -7,8 +7,17 @@
 namespace stepcast {
 namespace {
 
-/// In the order in which an instant is claimed.
-enum class Claim : std::uint8_t { optimizer, compute, communication, optimizer_wait, bubble, input, none };
+/// In the order in which an instant is claimed; `moving` claims none, it tells which collectives to charge.
+enum class Claim : std::uint8_t {
+  optimizer,
+  compute,
+  communication,
+  optimizer_wait,
+  bubble,
+  input,
+  none,
+  moving
+};
 constexpr std::size_t claims = static_cast<std::size_t>(Claim::none);
 
 struct Edge {
@@ -25,7 +34,7 @@ struct Window {
 
 struct Parts {
   std::array<Picoseconds, claims + 1> time{};
-  std::vector<Picoseconds> exposed;  ///< by task
+  std::vector<Picoseconds> exposed, exposed_moving;  ///< by task
 };
 
 /// All claims of one rank on the step's window, opened and closed in order of time.
@@ -109,6 +118,7 @@ std::vector<Edge> edges_of_rank(const Program& program, const Timeline& timeline
         if (waits_for_peer) edges.add(interval.resident, interval.moving, index, Claim::bubble);
         edges.add(waits_for_peer ? interval.moving : interval.resident, interval.end, index,
                   Claim::communication);
+        edges.add(interval.moving, interval.end, index, Claim::moving);
         break;
       }
       case TaskKind::host_wait:
@@ -123,6 +133,7 @@ std::vector<Edge> edges_of_rank(const Program& program, const Timeline& timeline
 }
 
 void share_exposed(Picoseconds length, const std::vector<int>& active, std::vector<Picoseconds>& exposed) {
+  if (active.empty()) return;
   const auto count = static_cast<Picoseconds>(active.size());
   for (const int task : active) exposed[static_cast<std::size_t>(task)] += length / count;
   exposed[static_cast<std::size_t>(active.front())] += length % count;
@@ -132,8 +143,9 @@ void share_exposed(Picoseconds length, const std::vector<int>& active, std::vect
 Parts sweep(const std::vector<Edge>& edges, Window window, std::size_t tasks) {
   Parts parts;
   parts.exposed.assign(tasks, 0);
+  parts.exposed_moving.assign(tasks, 0);
   std::array<int, claims> open{};
-  std::vector<int> active;  // resident collectives, in the order in which they became so
+  std::vector<int> active, moving;  // resident and moving collectives, in the order in which they became so
   Picoseconds now = window.begin;
   const auto advance = [&](Picoseconds to) {
     to = std::clamp(to, window.begin, window.end);
@@ -143,17 +155,19 @@ Parts sweep(const std::vector<Edge>& edges, Window window, std::size_t tasks) {
     parts.time[claim] += to - now;
     if (claim == static_cast<std::size_t>(Claim::communication)) {
       share_exposed(to - now, active, parts.exposed);
+      share_exposed(to - now, moving, parts.exposed_moving);
     }
     now = to;
   };
   for (const Edge& edge : edges) {
     advance(edge.at);
-    open[static_cast<std::size_t>(edge.claim)] += edge.opens ? 1 : -1;
-    if (edge.claim != Claim::communication) continue;
+    if (edge.claim != Claim::moving) open[static_cast<std::size_t>(edge.claim)] += edge.opens ? 1 : -1;
+    if (edge.claim != Claim::communication && edge.claim != Claim::moving) continue;
+    std::vector<int>& list = edge.claim == Claim::moving ? moving : active;
     if (edge.opens) {
-      active.push_back(edge.task);
+      list.push_back(edge.task);
     } else {
-      active.erase(std::find(active.begin(), active.end(), edge.task));
+      list.erase(std::find(list.begin(), list.end(), edge.task));
     }
   }
   advance(window.end);
@@ -171,13 +185,13 @@ Window repeated_window(const Program& program, const Timeline& timeline) {
 }
 
 int critical_rank_of(const Program& program, const Timeline& timeline) {
-  std::vector<Picoseconds> busy(static_cast<std::size_t>(program.ranks), 0);
+  std::vector<double> busy(static_cast<std::size_t>(program.ranks), 0);  // exact below 2^53 ps, two hours
   for (std::size_t i = 0; i < program.tasks.size(); ++i) {
     const Task& task = program.tasks[i];
     if (task.kind != TaskKind::compute) continue;
     const Interval& interval = timeline.intervals[i];
     busy[static_cast<std::size_t>(task.rank)] +=
-        repetitions(program, task) * (interval.end - interval.resident);
+        repetitions(program, task) * static_cast<double>(interval.end - interval.resident);
   }
   return static_cast<int>(std::max_element(busy.begin(), busy.end()) - busy.begin());
 }
@@ -204,6 +218,7 @@ StepAnalysis analyse_step(const Program& program, const Timeline& timeline) {
   const Window window = repeated_window(program, timeline);
   Parts again;
   again.exposed.assign(program.tasks.size(), 0);
+  again.exposed_moving.assign(program.tasks.size(), 0);
   double scale = 0;
   if (window.length() > 0) {
     again = sweep(edges, window, program.tasks.size());
@@ -219,10 +234,15 @@ StepAnalysis analyse_step(const Program& program, const Timeline& timeline) {
   analysis.breakdown.pipeline_bubble = part(Claim::bubble);
   analysis.breakdown.input = part(Claim::input);
   analysis.breakdown.host = part(Claim::none);
-  analysis.exposed.resize(program.tasks.size());
-  for (std::size_t i = 0; i < program.tasks.size(); ++i) {
-    analysis.exposed[i] = to_seconds(once.exposed[i]) + scale * to_seconds(again.exposed[i]);
-  }
+  const auto by_task = [&](const std::vector<Picoseconds>& first, const std::vector<Picoseconds>& repeated) {
+    std::vector<Seconds> times(first.size());
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      times[i] = to_seconds(first[i]) + scale * to_seconds(repeated[i]);
+    }
+    return times;
+  };
+  analysis.exposed = by_task(once.exposed, again.exposed);
+  analysis.exposed_moving = by_task(once.exposed_moving, again.exposed_moving);
   return analysis;
 }
 

@@ -19,6 +19,8 @@ struct StepAnalysis {
   int critical_rank{};  ///< simulated rank
   std::vector<Seconds>
       exposed;  ///< by task: its part of the exposed communication, repeated micro-batches included
+  std::vector<Seconds>
+      exposed_moving;  ///< by task: the same without waits for late ranks; at most its moving time
 };
 
 /// Partition of the critical rank's step; each instant of [timeline.begin, timeline.end] is counted once, for
@@ -35,7 +37,8 @@ struct StepAnalysis {
 /// Work that reaches over the end of the step is folded back into it, since the steady step repeats exactly.
 /// The window between the last two micro-batch marks counts 1 + repeated_micro_batches times. The parts add
 /// up to timeline.step_time. The critical rank is the one that computes longest (the lowest of equals):
-/// others wait for it. An exposed instant with several resident collectives is shared equally among them.
+/// others wait for it. An exposed instant with several resident collectives is shared equally among them;
+/// for exposed_moving, among those that move.
 [[nodiscard]] StepAnalysis analyse_step(const Program& program, const Timeline& timeline);
 
 /// How often a planned task runs in the whole step: 1, or 1 + repeated_micro_batches for those of the

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "sim/collective/collective.hpp"
@@ -15,6 +16,7 @@ struct Sums {
   double payload{};  ///< bytes, summed over calls
   int ranks{};
   std::map<std::pair<std::string, std::string>, double> time_by_choice;  ///< (algorithm, protocol) -> seconds
+  std::map<std::tuple<std::string, std::string, int>, double> count_by_choice;  ///< ... and channels -> calls
 };
 
 std::optional<Operation> operation_named(const std::string& name) {
@@ -32,6 +34,13 @@ CommunicationRow finished(Sums sums) {
   const auto longest = std::max_element(sums.time_by_choice.begin(), sums.time_by_choice.end(),
                                         [](const auto& a, const auto& b) { return a.second < b.second; });
   std::tie(row.algorithm, row.protocol) = longest->first;
+  for (const auto& [choice, count] : sums.count_by_choice) {
+    const auto& [algorithm, protocol, channels] = choice;
+    row.choices.push_back({algorithm, protocol, channels, count});
+  }
+  // A call that moves partly beside another micro-batch than its own is repeated with the one and exposed
+  // with the other.
+  row.exposed = std::min(row.exposed, row.time);
   if (row.time > Seconds(0)) {
     row.bus_bandwidth = bus_bandwidth_of(row.operation, row.bytes, sums.ranks, row.time / row.count);
   }
@@ -68,9 +77,10 @@ std::vector<CommunicationRow> communication_rows(const Program& program, const T
     const Seconds moving = times * to_seconds(timeline.intervals[i].end - timeline.intervals[i].moving);
     place->row.count += times;
     place->row.time += moving;
-    place->row.exposed += analysis.exposed[i];
+    place->row.exposed += analysis.exposed_moving[i];
     place->payload += times * described.bytes;
     place->time_by_choice[{described.algorithm, described.protocol}] += moving.value;
+    place->count_by_choice[{described.algorithm, described.protocol, described.channels}] += times;
   }
   std::vector<CommunicationRow> rows;
   rows.reserve(found.size());

@@ -14,22 +14,41 @@ bool has_attention(const Model& model) {
   });
 }
 
-/// A calibrated collective of this fabric makes the network measured; a fabric without a file of its own is
-/// built from its neighbours.
-std::string network_origin(const Scenario& scenario, const Profile& profile) {
+/// A fabric without a file of its own is built from its neighbours.
+std::string network_origin(const Scenario& scenario, const NetworkUse& network) {
   const ClusterSection& cluster = scenario.cluster;
   if (cluster.nodes <= 1) return "";
-  const bool measured = std::any_of(
-      profile.collectives.begin(), profile.collectives.end(), [&](const MeasuredCollective& collective) {
-        return collective.fabric == cluster.fabric_spec.name && collective.nodes == cluster.nodes;
-      });
-  if (measured) return std::string(name_of(Origin::measured));
-  return std::string(name_of(cluster.fabric_spec.interpolated ? Origin::extrapolated : Origin::published));
+  if (network.measured) return std::string(name_of(Origin::measured));
+  const bool guessed = network.extrapolated || cluster.fabric_spec.interpolated;
+  return std::string(name_of(guessed ? Origin::extrapolated : Origin::published));
+}
+
+/// What products really run in, where the GPU lacks the units that were asked for.
+std::string about_precision(const Scenario& scenario, const Model& model, const GpuProfile& gpu) {
+  const Dtype asked = scenario.training.precision;
+  if (model.measured) {
+    const std::string& measured = model.measured->precision;
+    if (measured.empty() || measured == name_of(asked)) return "";
+    return "the workload was measured in " + measured + " and training.precision is " +
+           std::string(name_of(asked)) + ": its times are used as measured, sizes follow training.precision";
+  }
+  const Dtype used = effective_dtype(gpu, asked);
+  if (used == asked) return "";
+  const std::string units(name_of(used));
+  std::string text = gpu.name + " has no " + std::string(name_of(asked)) + " units: products run at the " +
+                     units + " rate, and mfu and hfu are shares of the " + units + " peak";
+  if (used != Dtype::fp32) return text;
+  for (const Dtype other : {Dtype::fp16, Dtype::bf16}) {
+    if (other == asked || !gpu.peak.contains(other)) continue;
+    return text + "; " + std::string(name_of(other)) + " would use its tensor cores";
+  }
+  return text;
 }
 
 }  // namespace
 
-NamedText origins_of(const Scenario& scenario, const Model& model, const Profile& profile) {
+NamedText origins_of(const Scenario& scenario, const Model& model, const Profile& profile,
+                     const NetworkUse& network) {
   const auto text = [](Origin origin) { return std::string(name_of(origin)); };
   NamedText origins;
   if (model.measured) {
@@ -41,7 +60,7 @@ NamedText origins_of(const Scenario& scenario, const Model& model, const Profile
   const bool nvlink = scenario.cluster.node_spec.nvlink != NodeSpec::Nvlink::none;
   origins.emplace_back("memory", text(profile.gpu.memory_origin));
   origins.emplace_back("nvlink", nvlink ? text(profile.links.origin) : "");
-  origins.emplace_back("network", network_origin(scenario, profile));
+  origins.emplace_back("network", network_origin(scenario, network));
   origins.emplace_back("software", text(profile.software.origin));
   return origins;
 }
@@ -55,10 +74,13 @@ NamedText dtypes_of(const TrainingSection& training) {
           {"precision", text(training.precision)}};
 }
 
-std::vector<std::string> warnings_of(const Scenario& scenario, const Profile& profile,
+std::vector<std::string> warnings_of(const Scenario& scenario, const Model& model, const Profile& profile,
                                      const PointReport& point) {
   std::vector<std::string> warnings = scenario.notes;
   warnings.insert(warnings.end(), profile.notes.begin(), profile.notes.end());
+  if (std::string text = about_precision(scenario, model, profile.gpu); !text.empty()) {
+    warnings.push_back(std::move(text));
+  }
   const MemoryReport& memory = point.memory;
   if (!memory.fits()) {
     const Bytes needed = memory.allocated_peak() + memory.framework;

@@ -120,7 +120,7 @@ void write_point(JsonWriter& json, const PointReport& point) {
   }
   json.member("mfu", point.mfu);
   json.member("hfu", point.hfu);
-  json.member("flops_convention", flops_convention);
+  text_member(json, "flops_convention", point.mfu ? flops_convention : "");
   json.member("scaling_efficiency", point.scaling_efficiency);
   json.key("baseline");
   if (point.scaling_efficiency) {

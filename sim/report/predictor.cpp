@@ -9,6 +9,7 @@
 #include "sim/report/communication.hpp"
 #include "sim/report/facts.hpp"
 #include "sim/report/links.hpp"
+#include "sim/report/network.hpp"
 #include "sim/report/report.hpp"
 
 namespace stepcast {
@@ -34,7 +35,6 @@ std::string model_key(const ModelRequest& request) {
       .add(request.huggingface.string())
       .add(request.config ? request.config->to_text() : "")
       .add(request.workload.string())
-      .add(request.config ? request.config->to_text() : "")
       .add(request.sequence_length.value_or(0))
       .text();
 }
@@ -100,11 +100,9 @@ struct Predictor::Implementation {
 
   const Profile& profile_of(const Scenario& scenario) {
     return remembered(profiles, profile_key(scenario), [&] {
-      SourcePlace place;
-      place.file = scenario.model.place.file;
       return std::make_unique<Profile>(
           load_profile(scenario.cluster.node_spec.gpu, scenario.cluster.node_spec.name,
-                       scenario.training.software, scenario.cluster.profiles, place));
+                       scenario.training.software, scenario.cluster.profiles, scenario.cluster.node_place));
     });
   }
 
@@ -194,7 +192,11 @@ void set_step_times(PointReport& point, const PlanInputs& inputs, const StepPlan
         &point.breakdown.optimizer, &point.breakdown.input, &point.breakdown.host}) {
     *part = longer * *part;
   }
-  for (CommunicationRow& row : point.communication) row.exposed = longer * row.exposed;
+  for (CommunicationRow& row : point.communication) {
+    row.time = longer * row.time;
+    row.exposed = longer * row.exposed;
+    row.bus_bandwidth = (1 / longer) * row.bus_bandwidth;
+  }
 }
 
 void set_throughput(PointReport& point, const PlanInputs& inputs, const StepPlan& plan) {
@@ -234,17 +236,23 @@ PointReport Predictor::predict(const Scenario& scenario, bool unfolded) {
   point.gradient_accumulation_steps = scenario.training.gradient_accumulation_steps;
   point.strategy = name_of(scenario.training.strategy);
   point.fabric = scenario.cluster.fabric;
+  const Cluster& cluster = inputs.collectives.cluster();
+  const NetworkUse network = network_use(plan.program, cluster, inputs.profile);
+  point.gpus_per_node = scenario.cluster.gpus_per_node;
+  point.network = scenario.cluster.fabric_spec;
+  point.network.nics_per_node = cluster.nics_per_node();
+  point.nics_used = network.nics_per_node;
   point.memory = plan.memory;
   point.breakdown = analysis.breakdown;
   point.communication = communication_rows(plan.program, timeline, analysis);
-  point.links = link_rows(plan.program, timeline, inputs.collectives.cluster());
-  point.bottleneck = bottleneck_of(plan.program, timeline, analysis, inputs.collectives.cluster(),
-                                   [&] { return kernel_times(inputs); });
+  point.links = link_rows(plan.program, timeline, cluster);
+  point.bottleneck =
+      bottleneck_of(plan.program, timeline, analysis, cluster, [&] { return kernel_times(inputs); });
   set_step_times(point, inputs, plan, timeline, simulation);
   set_throughput(point, inputs, plan);
-  point.origins = origins_of(scenario, inputs.model, inputs.profile);
+  point.origins = origins_of(scenario, inputs.model, inputs.profile, network);
   point.dtypes = dtypes_of(scenario.training);
-  point.warnings = warnings_of(scenario, inputs.profile, point);
+  point.warnings = warnings_of(scenario, inputs.model, inputs.profile, point);
   if (!timeline.steady) {
     point.warnings.push_back("the step times had not settled after " +
                              std::to_string(timeline.steps_simulated) + " steps; the last one is reported");

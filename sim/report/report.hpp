@@ -27,6 +27,13 @@ struct Breakdown {
   }
 };
 
+/// How some calls of one operation and group run.
+struct CollectiveChoice {
+  std::string algorithm, protocol;
+  int channels{};
+  double count{};  ///< calls per step
+};
+
 /// All calls of one operation in one group during a step.
 struct CommunicationRow {
   std::string operation, group, algorithm, protocol;
@@ -34,7 +41,8 @@ struct CommunicationRow {
   double count{};  ///< per step
   Seconds time;    ///< total moving time per step
   BytesPerSecond bus_bandwidth;
-  Seconds exposed;  ///< total per step
+  Seconds exposed;  ///< part of `time` per step; waits for late ranks are no part of either
+  std::vector<CollectiveChoice> choices;  ///< all that occur, by name; for sentences, not in the JSON
 };
 
 struct LinkRow {
@@ -68,6 +76,9 @@ struct PointReport {
   // For the table and its sentences; design 6.3 has no place for them.
   int micro_batch_size{}, gradient_accumulation_steps{};
   std::string strategy, fabric;
+  int gpus_per_node{};
+  FabricSpec network;  ///< with the scenario's rate, latency and NIC count; nics_per_node is never 0
+  int nics_used{};     ///< NICs of one node that collectives load
   /// Throughput per GPU over the smallest cluster's at the smallest's batch per GPU (weak) and at its global
   /// batch (strong); nothing when cluster sizes are not swept or the batch cannot be divided.
   std::optional<double> weak_efficiency, strong_efficiency;

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "base/print.hpp"
+#include "sim/report/anomalies.hpp"
 #include "sim/report/parallel.hpp"
 #include "sim/report/report.hpp"
 #include "sim/report/scaling.hpp"
@@ -17,17 +18,20 @@ class Jobs {
     bool companion{};  ///< not asked for by the user: a fault in it only leaves its figure unknown
     PointReport result;
     bool known{};
+    std::string uncountable;  ///< why there is no result: the clock can't count the step
   };
 
   std::size_t add(const std::string& name, const Scenario& scenario, bool companion) {
     const auto [place, fresh] = index_of_.try_emplace(name, jobs_.size());
-    if (fresh) jobs_.push_back({scenario, companion, {}, false});
+    if (fresh) jobs_.push_back({scenario, companion, {}, false, {}});
     return place->second;
   }
 
   [[nodiscard]] const PointReport* result(std::size_t job) const {
     return jobs_[job].known ? &jobs_[job].result : nullptr;
   }
+
+  [[nodiscard]] const std::string& uncountable(std::size_t job) const { return jobs_[job].uncountable; }
 
   void run(const RunOptions& options) {
     const auto make_worker = [&]() -> std::function<void(std::size_t)> {
@@ -39,6 +43,8 @@ class Jobs {
           job.known = true;
         } catch (const ScenarioError&) {
           if (!job.companion) throw;
+        } catch (const ClockOverflow& error) {
+          job.uncountable = error.what();
         }
       };
     };
@@ -73,8 +79,9 @@ std::vector<Comparison> compare(const std::vector<ScenarioPoint>& points, Jobs& 
       Comparison& comparison = comparisons[i];
       const Scenario& scenario = *points[i].scenario;
       if (!group.sizes_differ && scenario.cluster.nodes > 1) {
-        const Scenario one_node = with_nodes(scenario, 1);
-        comparison.baseline = jobs.add(signature(points[i].settings, one_node), one_node, true);
+        const std::optional<Scenario> one_node = with_nodes(scenario, 1);
+        if (!one_node) continue;
+        comparison.baseline = jobs.add(signature(points[i].settings, *one_node), *one_node, true);
         comparison.baseline_settings = settings_with_nodes(points[i].settings, 1);
         continue;
       }
@@ -97,12 +104,21 @@ std::optional<double> efficiency(const PointReport* point, const PointReport* ba
   return (point->samples_per_s / point->gpus) / (baseline->samples_per_s / baseline->gpus);
 }
 
-PointReport finished(const ScenarioPoint& point, const Comparison& comparison, const Jobs& jobs) {
+PointReport finished(const ScenarioPoint& point, const Comparison& comparison, const Jobs& jobs,
+                     const std::string& file) {
   PointReport report;
   if (!comparison.own) {
     report.settings = point.settings;
     report.invalid = point.invalid;
     report.fault = point.fault;
+    return report;
+  }
+  if (const std::string& why = jobs.uncountable(*comparison.own); !why.empty()) {
+    report.settings = point.settings;
+    report.invalid = why;
+    report.fault = Diagnostic{};
+    report.fault->place.file = file;
+    report.fault->message = why;
     return report;
   }
   const auto result = [&](const std::optional<std::size_t>& job) {
@@ -140,12 +156,16 @@ Report run(const ScenarioFile& file, const std::vector<std::string>& profiles, c
   jobs.run(options);
 
   Report report;
+  if (const Value* title = file.document.find("title"); title != nullptr) report.title = title->string;
   for (const ScenarioFile::Swept& swept : file.swept) report.swept.push_back(swept.key);
   report.sample_word = "sample";
   for (std::size_t i = 0; i < points.size(); ++i) {
-    if (points[i].scenario && report.title.empty()) report.title = points[i].scenario->title;
-    report.points.push_back(finished(points[i], comparisons[i], jobs));
+    report.points.push_back(finished(points[i], comparisons[i], jobs, file.file));
     if (report.points.back().tokens_per_s) report.sample_word = "sequence";
+  }
+  if (file.swept.empty() && report.points.front().fault) throw ScenarioError(*report.points.front().fault);
+  for (const Anomaly& anomaly : rate_anomalies(report)) {
+    report.points[anomaly.point].warnings.push_back(anomaly.text);
   }
   return report;
 }

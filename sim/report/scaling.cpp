@@ -4,6 +4,8 @@
 #include <map>
 
 #include "base/print.hpp"
+#include "sim/report/anomalies.hpp"
+#include "sim/report/wording.hpp"
 
 namespace stepcast {
 namespace {
@@ -22,6 +24,22 @@ std::string group_key(const std::vector<std::pair<std::string, Value>>& settings
     text += key + '=' + value.to_text() + '\n';
   }
   return text;
+}
+
+/// "CAUSE: ", or nothing where it is not known.
+std::string cause_of_less_communication(const PointReport& point, const PointReport& baseline) {
+  if (baseline.gpus_per_node < point.gpus_per_node) {
+    std::string text = "the baseline has fewer GPUs per node (" + std::to_string(baseline.gpus_per_node) +
+                       " instead of " + std::to_string(point.gpus_per_node) + ")";
+    if (baseline.nics_used > 0 && baseline.nics_used < point.nics_used) {
+      text += ", which use " + plural(static_cast<std::size_t>(baseline.nics_used), "NIC") +
+              " per node instead of " + std::to_string(point.nics_used) +
+              ", so it waits longer for the network";
+    }
+    return text + ": ";
+  }
+  const std::string changed = changed_choice(point, baseline);
+  return changed.empty() ? "" : changed + ": ";
 }
 
 }  // namespace
@@ -91,25 +109,42 @@ std::string signature(const std::vector<std::pair<std::string, Value>>& settings
 }
 
 std::string reason_for_superlinear(const PointReport& point, const PointReport& baseline) {
-  std::string reasons;
-  const auto add = [&](const std::string& reason) { reasons += (reasons.empty() ? "" : "; ") + reason; };
-  for (const std::string& note : point.efficiency_notes) add(note);
-  if (!reasons.empty()) return reasons;
-  // Per sample, since the two may do different numbers of them in a step.
-  const auto shrank = [&](Seconds now, Seconds before, const std::string& what) {
-    const double per_sample = now.value / point.global_batch_size * point.gpus;
-    const double was = before.value / baseline.global_batch_size * baseline.gpus;
-    if (per_sample < was) {
-      add(what + " takes " + print_time(Seconds(was)) + " -> " + print_time(Seconds(per_sample)) +
-          " per GPU and sample");
-    }
+  struct Reason {
+    double gain{};
+    std::string text;
   };
-  shrank(point.breakdown.optimizer, baseline.breakdown.optimizer, "the optimizer, whose shard shrinks,");
-  shrank(point.breakdown.compute, baseline.breakdown.compute, "work on the shard (casts, copies)");
-  shrank(point.breakdown.exposed_communication, baseline.breakdown.exposed_communication,
-         "exposed communication, by a faster algorithm or smaller shards,");
-  shrank(point.breakdown.host, baseline.breakdown.host, "the CPU");
-  return reasons.empty() ? "no part of the step shrank" : reasons;
+  std::vector<Reason> reasons;
+  // Per sample, since the two may do different numbers of them in a step.
+  const auto add_if_shrank = [&](Seconds Breakdown::*part, const auto& text_for) {
+    const double now = (point.breakdown.*part).value / point.global_batch_size * point.gpus;
+    const double was = (baseline.breakdown.*part).value / baseline.global_batch_size * baseline.gpus;
+    if (now >= was) return;
+    const std::string times =
+        " takes " + print_time(Seconds(was)) + " -> " + print_time(Seconds(now)) + " per GPU and sample";
+    reasons.push_back({was - now, text_for(times)});
+  };
+  const auto named = [](const char* what) {
+    return [what](const std::string& times) { return what + times; };
+  };
+  std::string notes;
+  for (const std::string& note : point.efficiency_notes) notes += (notes.empty() ? "" : "; ") + note;
+  if (notes.empty()) {
+    add_if_shrank(&Breakdown::optimizer, named("the optimizer"));
+    add_if_shrank(&Breakdown::compute, named("computing"));
+  } else {
+    const auto of_shards = [&](const std::string&) { return notes; };
+    add_if_shrank(&Breakdown::optimizer, of_shards);
+    if (reasons.empty()) add_if_shrank(&Breakdown::compute, of_shards);
+  }
+  add_if_shrank(&Breakdown::exposed_communication, [&](const std::string& times) {
+    return cause_of_less_communication(point, baseline) + "exposed communication" + times;
+  });
+  add_if_shrank(&Breakdown::host, named("the CPU"));
+  std::stable_sort(reasons.begin(), reasons.end(),
+                   [](const Reason& a, const Reason& b) { return a.gain > b.gain; });
+  std::string text;
+  for (const Reason& reason : reasons) text += (text.empty() ? "" : "; ") + reason.text;
+  return text.empty() ? "no part of the step shrank" : text;
 }
 
 }  // namespace stepcast

@@ -36,8 +36,9 @@ struct ScalingGroup {
 [[nodiscard]] std::string signature(const std::vector<std::pair<std::string, Value>>& settings,
                                     const Scenario& scenario);
 
-/// Why `point` does better per GPU than `baseline`: the plan's notes, else the parts that shrank. For
-/// efficiency > 1.
+/// Why `point` does better per GPU than `baseline`: the parts of the step that shrank per sample, largest
+/// gain first, with what made them: the plan's notes for work on shards; for communication more NICs per node
+/// or another algorithm, where the two differ in it. For efficiency > 1.
 [[nodiscard]] std::string reason_for_superlinear(const PointReport& point, const PointReport& baseline);
 
 }  // namespace stepcast

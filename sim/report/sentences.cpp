@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/print.hpp"
+#include "sim/report/anomalies.hpp"
 #include "sim/report/insensitive.hpp"
 #include "sim/report/wording.hpp"
 
@@ -226,6 +227,24 @@ std::string about_superlinear(const std::vector<const PointReport*>& points) {
   return "More than perfect scaling in " + plural(count, "point") + "; the most: " + warning + ".";
 }
 
+/// The worst few; the points' own warnings hold all of them.
+std::vector<std::string> about_anomalies(const Report& report) {
+  constexpr std::size_t shown = 3;
+  const auto anomalies = rate_anomalies(report);
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < std::min(shown, anomalies.size()); ++i) {
+    std::string text = anomalies[i].text;
+    text.front() = 'S';
+    texts.push_back(text + ".");
+  }
+  if (anomalies.size() > shown) {
+    texts.push_back(plural(anomalies.size() - shown, "more point") +
+                    (anomalies.size() == shown + 1 ? " is" : " are") +
+                    " slower on a faster network; the warnings in the JSON say why.");
+  }
+  return texts;
+}
+
 }  // namespace
 
 std::optional<std::size_t> best_point(const Report& report) {
@@ -260,6 +279,7 @@ std::vector<std::string> sentences(const Report& report) {
   if (points.size() > 1) add(about_limits(points));
   add(about_memory(report, points));
   add(about_superlinear(points));
+  for (std::string& text : about_anomalies(report)) add(std::move(text));
   for (const InsensitiveKey& insensitive : insensitive_keys(report)) {
     add(insensitive.key + " moves the step by less than 0.1 %: " + insensitive.reason + ".");
   }
@@ -272,7 +292,8 @@ std::vector<std::string> notes(const Report& report) {
   std::vector<std::string> found;
   for (const PointReport& point : report.points) {
     for (const std::string& warning : point.warnings) {
-      const bool said = warning.rfind(superlinear_start, 0) == 0 || warning.rfind(misfit_start, 0) == 0;
+      const bool said = warning.rfind(superlinear_start, 0) == 0 || warning.rfind(misfit_start, 0) == 0 ||
+                        warning.rfind(anomaly_start, 0) == 0;
       if (!said && std::find(found.begin(), found.end(), warning) == found.end()) found.push_back(warning);
     }
   }

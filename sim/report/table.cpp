@@ -23,6 +23,7 @@ std::string share_or_dash(const std::optional<double>& share) { return share ? p
 /// Which columns there are; rows follow the same order.
 struct Columns {
   std::vector<std::string> keys;
+  bool figures{};                 ///< at least one point exists
   bool tokens{};                  ///< tokens/s, else samples/s
   bool both_scalings{};           ///< weak and strong side by side, else one efficiency
   std::optional<Bytes> capacity;  ///< of all points alike: stands in the header, else in each row
@@ -34,6 +35,7 @@ Columns columns_for(const Report& report) {
   bool first = true;
   for (const PointReport& point : report.points) {
     if (!point.invalid.empty()) continue;
+    columns.figures = true;
     if (first) columns.capacity = point.memory.capacity;
     if (columns.capacity != point.memory.capacity) columns.capacity.reset();
     first = false;
@@ -57,6 +59,10 @@ void add_header(TextTable& table, const Report& report, const Columns& columns) 
   table.add_column("", Align::left);  // the mark of the best
   for (const std::string& key : columns.keys) {
     table.add_column(header_for(key), numeric(report, key) ? Align::right : Align::left);
+  }
+  if (!columns.figures) {  // no figure would stand in any other column
+    table.add_column("", Align::left);
+    return;
   }
   table.add_column("GPUs", Align::right);
   table.add_column(columns.tokens ? "tokens/s" : "samples/s", Align::right);
@@ -84,7 +90,7 @@ std::vector<std::string> cells_of(const PointReport& point, const Columns& colum
   for (const std::string& key : columns.keys) cells.push_back(setting_text(point, key));
   if (!point.invalid.empty()) {
     const std::size_t figures = 8U + (columns.both_scalings ? 2U : 1U) + (columns.capacity ? 0U : 1U);
-    cells.resize(cells.size() + figures, "-");
+    if (columns.figures) cells.resize(cells.size() + figures, "-");
     cells.push_back("cannot exist: " + point.invalid);
     return cells;
   }

@@ -142,6 +142,21 @@ TEST_F(Run, AKeyThatTheStrategyDoesNotUseIsANoteAndSaidToMoveNothing) {
   EXPECT_THAT(outcome.err, HasSubstr("note: "));
 }
 
+// At 1 b/s a step takes years, more than the clock counts: the input's doing, not a fault of stepcast.
+TEST_F(Run, AStepThatTheClockCannotCountIsAnImpossiblePoint) {
+  const Outcome alone = stepcast("run small.toml --set \"cluster.link_rate=1 b/s\" --trace t.json");
+  EXPECT_EQ(alone.exit_code, 2);
+  EXPECT_EQ(alone.out, "");
+  EXPECT_THAT(alone.err, testing::StartsWith("small.toml: error: "));
+  EXPECT_THAT(alone.err, HasSubstr("46 days"));
+  const Outcome some = stepcast("run small.toml --set \"cluster.link_rate=1 b/s,100 Gb/s\" --json -");
+  EXPECT_EQ(some.exit_code, 0) << some.err;
+  EXPECT_THAT(some.out, HasSubstr("\"invalid\": \""));
+  const Outcome none = stepcast("run small.toml --set \"cluster.link_rate=1 b/s,2 b/s\" --json -");
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_EQ(parse_json(none.out, "stdout").find("title")->string, "small");
+}
+
 TEST_F(Run, ProgressIsSilentWhenStderrIsNoTerminal) {
   EXPECT_THAT(stepcast("run sweep.toml --json -").err, Not(HasSubstr("points")));
 }

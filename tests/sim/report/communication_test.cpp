@@ -40,6 +40,42 @@ TEST(Communication, WaitingForLateRanksIsNotMovingTime) {
   EXPECT_NEAR(rows[0].time.value, 40e-6, 1e-15);
 }
 
+// Behind the kernel (0-100) the call waits for late ranks until 160 and moves until 200: 100 us of the step
+// are exposed, of which 40 us belong to the row. Of another one (170-190) in the same instants each has half:
+// 20 us of the step, 10 each, so 40 - 10 = 30 us and 10 us.
+TEST(Communication, ExposedTimeIsPartOfMovingTime) {
+  ExampleStep step;
+  step.kernel(TaskRole::backward, 0, 100);
+  step.collective("all_gather", 1e6, 100, 160, 200);
+  step.collective("reduce_scatter", 1e6, 100, 170, 190);
+  step.window(0, 200);
+  const StepAnalysis analysis = analyse_step(step.program, step.timeline);
+  EXPECT_NEAR(analysis.breakdown.exposed_communication.value, 100e-6, 1e-15);
+  const auto rows = communication_rows(step.program, step.timeline, analysis);
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_NEAR(rows[0].time.value, 40e-6, 1e-15);
+  EXPECT_NEAR(rows[0].exposed.value, 30e-6, 1e-15);
+  EXPECT_NEAR(rows[1].time.value, 20e-6, 1e-15);
+  EXPECT_NEAR(rows[1].exposed.value, 10e-6, 1e-15);
+}
+
+// Two calls on 8 channels and one that the test moves to 2.
+TEST(Communication, ARowKnowsHowManyCallsRunInWhichWay) {
+  ExampleStep step;
+  step.collective("all_reduce", 1e6, 0, 0, 10);
+  step.collective("all_reduce", 1e6, 10, 10, 20);
+  step.collective("all_reduce", 1e3, 20, 20, 21);
+  step.program.descriptions[2].channels = 2;
+  step.window(0, 30);
+  const auto rows =
+      communication_rows(step.program, step.timeline, analyse_step(step.program, step.timeline));
+  ASSERT_EQ(rows.size(), 1U);
+  ASSERT_EQ(rows[0].choices.size(), 2U);
+  EXPECT_EQ(rows[0].choices[0].channels, 2);
+  EXPECT_DOUBLE_EQ(rows[0].choices[0].count, 1);
+  EXPECT_DOUBLE_EQ(rows[0].choices[1].count, 2);
+}
+
 // One reduce-scatter per micro-batch; two written out, three repeated: five in a step, 5 * 20 us.
 TEST(Communication, RepeatedMicroBatchesCount) {
   ExampleStep step;

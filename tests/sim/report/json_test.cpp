@@ -114,9 +114,10 @@ TEST(ResultJson, WhatIsUnknownIsNull) {
   unknown.mfu.reset();
   unknown.hfu.reset();
   unknown.scaling_efficiency.reset();
+  EXPECT_EQ(first_point(one_point(example_point())).find("flops_convention")->kind, Value::Kind::string);
   const Value point = first_point(one_point(unknown));
-  for (const char* key : {"tokens_per_s", "tokens_per_s_per_gpu", "mfu", "hfu", "scaling_efficiency",
-                          "baseline", "sensitivity", "cost"}) {
+  for (const char* key : {"tokens_per_s", "tokens_per_s_per_gpu", "mfu", "hfu", "flops_convention",
+                          "scaling_efficiency", "baseline", "sensitivity", "cost"}) {
     ASSERT_NE(point.find(key), nullptr) << key;
     EXPECT_EQ(point.find(key)->kind, Value::Kind::null) << key;
   }

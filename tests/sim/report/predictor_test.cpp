@@ -1,39 +1,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <fstream>
 #include <map>
 
 #include "base/document.hpp"
 #include "models/build_model.hpp"
-#include "sim/report/report.hpp"
-#include "sim/scenario/scenario.hpp"
+#include "tests/sim/report/question.hpp"
 
 namespace stepcast {
 namespace {
-
-/// A small question, read as a user's file would be.
-ScenarioFile question(const std::vector<Override>& overrides = {}) {
-  const std::string path = testing::TempDir() + "/predictor_test.toml";
-  std::ofstream(path) << R"(title = "small"
-[model]
-preset = "gpt2"
-sequence_length = 1024
-[cluster]
-nodes = 2
-node = "dgx-a100-80g"
-fabric = "infiniband-200g"
-[training]
-strategy = "ddp"
-micro_batch_size = 4
-gradient_accumulation_steps = 2
-)";
-  return load_scenario(path, overrides);
-}
-
-Report answer(const std::vector<Override>& overrides, RunOptions options = {}) {
-  return run(question(overrides), {}, options);
-}
 
 const char* strategies[] = {"ddp", "zero1", "zero2", "zero3", "fsdp", "hsdp"};
 
@@ -60,7 +35,7 @@ TEST(Predictor, EveryStrategyGivesPartsThatAddUpToTheStepAndMemoryThatAddsUpToTh
       exposed += row.exposed;
       EXPECT_GE(row.time.value * (1 + 1e-9), row.exposed.value) << row.operation;
     }
-    EXPECT_NEAR(exposed.value, point.breakdown.exposed_communication.value, 1e-9 * point.step_time.value);
+    EXPECT_LE(exposed.value, point.breakdown.exposed_communication.value + 1e-9 * point.step_time.value);
     for (const LinkRow& link : point.links) {
       EXPECT_LE(link.utilization, 1 + 1e-9) << link.name;
       EXPECT_LE(link.busy.value, point.step_time.value * (1 + 1e-9)) << link.name;
@@ -90,68 +65,6 @@ TEST(Predictor, MfuIsModelFlopsOverPeakAndNeverAboveOneOrHfu) {
   }
   EXPECT_NEAR(*report.points[0].hfu / *report.points[0].mfu, 1, 1e-12);
   EXPECT_GT(*report.points[1].hfu / *report.points[1].mfu, 1.2);  // full recomputation: 4/3 of the blocks
-}
-
-TEST(Run, OneSizeAskedIsComparedWithOneNodeThatIsNotAmongThePoints) {
-  const Report report = answer({});
-  ASSERT_EQ(report.points.size(), 1U);
-  const PointReport& point = report.points[0];
-  EXPECT_EQ(point.gpus, 16);
-  ASSERT_TRUE(point.scaling_efficiency);
-  EXPECT_EQ(point.baseline_gpus, 8);
-  ASSERT_EQ(point.baseline.size(), 1U);
-  EXPECT_EQ(point.baseline[0].first, "cluster.nodes");
-  EXPECT_EQ(point.baseline[0].second.integer, 1);
-  const Report one = answer({{"cluster.nodes", "1"}});
-  EXPECT_NEAR(*point.scaling_efficiency, (point.samples_per_s / 16) / (one.points[0].samples_per_s / 8),
-              1e-12);
-  EXPECT_EQ(one.points[0].scaling_efficiency, 1.0);
-}
-
-TEST(Run, SweptSizesAreComparedWithTheSmallestThatWasAskedFor) {
-  const Report report = answer({{"cluster.nodes", "4,2"}, {"training.strategy", "ddp,fsdp"}});
-  ASSERT_EQ(report.points.size(), 4U);
-  // Cross product, last key fastest: (4, ddp) (4, fsdp) (2, ddp) (2, fsdp).
-  EXPECT_EQ(report.points[1].gpus, 32);
-  EXPECT_EQ(report.points[1].strategy, "fsdp");
-  EXPECT_EQ(report.points[2].gpus, 16);
-  EXPECT_EQ(report.points[2].strategy, "ddp");
-  for (const PointReport& point : report.points) EXPECT_EQ(point.baseline_gpus, 16);
-  EXPECT_EQ(report.points[2].scaling_efficiency, 1.0);
-  EXPECT_NEAR(*report.points[1].scaling_efficiency,
-              (report.points[1].samples_per_s / 32) / (report.points[3].samples_per_s / 16), 1e-12);
-}
-
-// 2 nodes: 16 GPUs x 4 x 2 = 128 samples. 4 nodes at 128 have 4 each: one accumulation step, which is asked
-// as well.
-TEST(Run, StrongScalingIsThePointWithFewerAccumulationSteps) {
-  const Report report = answer({{"cluster.nodes", "2,4"}, {"training.gradient_accumulation_steps", "1,2"}});
-  ASSERT_EQ(report.points.size(), 4U);
-  const PointReport& small = report.points[1];   // 2 nodes, 2 steps
-  const PointReport& strong = report.points[2];  // 4 nodes, 1 step
-  const PointReport& large = report.points[3];   // 4 nodes, 2 steps
-  EXPECT_EQ(strong.global_batch_size, small.global_batch_size);
-  ASSERT_TRUE(large.strong_efficiency);
-  EXPECT_NEAR(*large.strong_efficiency, (strong.samples_per_s / 32) / (small.samples_per_s / 16), 1e-12);
-  EXPECT_EQ(large.weak_efficiency, large.scaling_efficiency);
-}
-
-TEST(Run, TheResultDoesNotDependOnTheNumberOfThreads) {
-  const std::vector<Override> sweep = {{"cluster.nodes", "1,2,3"}, {"training.strategy", "ddp,zero1,fsdp"}};
-  RunOptions one, two;
-  one.jobs = 1;
-  two.jobs = 2;
-  EXPECT_EQ(to_json(answer(sweep, one)), to_json(answer(sweep, two)));
-}
-
-TEST(Run, UnfoldedGivesTheSameStepTime) {
-  RunOptions unfolded;
-  unfolded.unfolded = true;
-  for (const char* strategy : {"ddp", "fsdp"}) {
-    const Report folded = answer({{"training.strategy", strategy}});
-    const Report full = answer({{"training.strategy", strategy}}, unfolded);
-    EXPECT_NEAR(full.points[0].step_time / folded.points[0].step_time, 1, 1e-6) << strategy;
-  }
 }
 
 // Sixteen micro-batches, of which few are written out, take as long as the same sixteen all simulated.
@@ -202,13 +115,6 @@ TEST(Trace, IsJsonWithEventsInOrderOnEachThreadAndNamedCollectives) {
   EXPECT_GE(names, 3);
   EXPECT_GT(collectives, 12);  // at least one all-gather for each of gpt2's 12 blocks
   EXPECT_GT(kernels, 100);
-}
-
-TEST(Run, CancellingThrowsInterrupted) {
-  const std::atomic<bool> cancel{true};
-  RunOptions options;
-  options.cancel = &cancel;
-  EXPECT_THROW((void)answer({}, options), Interrupted);
 }
 
 }  // namespace

@@ -68,6 +68,25 @@ TEST(Table, SaysWhyAPointCannotExist) {
   EXPECT_THAT(to_table(report), HasSubstr("cannot exist: 64 is not divisible by 24"));
 }
 
+TEST(Table, OfPointsThatCannotExistHoldsTheirSettingsAndReasonsAlone) {
+  Report report;
+  report.title = "An example";
+  report.swept = {"cluster.nodes"};
+  for (const std::int64_t nodes : {3, 5}) {
+    PointReport point;
+    set(point, "cluster.nodes", Value::of(nodes));
+    point.invalid = "64 is not divisible by " + std::to_string(8 * nodes);
+    report.points.push_back(point);
+  }
+  EXPECT_EQ(to_table(report),
+            "An example\n\n"
+            "  nodes\n"
+            "  -----  ---------------------------------------\n"
+            "      3  cannot exist: 64 is not divisible by 24\n"
+            "      5  cannot exist: 64 is not divisible by 40\n\n"
+            "- No point of this sweep can exist.\n");
+}
+
 TEST(Sentences, SayWhichIsBestAndHowFarFromPerfect) {
   const std::string text = joined(sentences(example_sweep()));
   EXPECT_THAT(
