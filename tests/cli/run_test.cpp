@@ -157,6 +157,18 @@ TEST_F(Run, AStepThatTheClockCannotCountIsAnImpossiblePoint) {
   EXPECT_EQ(parse_json(none.out, "stdout").find("title")->string, "small");
 }
 
+// 1600 micro-batches at 300 kb/s take 41 days. The table repeats one of them; the trace writes all of them
+// out for three steps, 122 days, and the clock ends at 106.
+TEST_F(Run, ATraceThatTheClockCannotCountIsTheInputsDoing) {
+  const Outcome outcome = stepcast(
+      "run small.toml --set training.strategy=fsdp --set training.gradient_accumulation_steps=1600 "
+      "--set \"cluster.link_rate=300 kb/s\" --trace t.json");
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_THAT(outcome.out, HasSubstr("tokens/s"));
+  EXPECT_THAT(outcome.err, HasSubstr("stepcast: error: "));
+  EXPECT_THAT(outcome.err, HasSubstr("46 days"));
+}
+
 TEST_F(Run, ProgressIsSilentWhenStderrIsNoTerminal) {
   EXPECT_THAT(stepcast("run sweep.toml --json -").err, Not(HasSubstr("points")));
 }
