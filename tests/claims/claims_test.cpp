@@ -128,5 +128,29 @@ TEST(Claims, MoreBandwidthIsNeverSlowerHere) {
   }
 }
 
+// Design 4: folded and unfolded give the same numbers, also where the groups of HSDP meet different links (6
+// GPUs share 3 NICs, two sockets share one).
+TEST(Claims, FoldedEqualsUnfoldedAlsoWhereGroupsDiffer) {
+  struct Shape {
+    const char *gpus, *nics, *shard, *fabric;
+  };
+  for (const Shape& shape : {Shape{"6", "3", "2", "infiniband-400g"}, Shape{"8", "4", "2", "infiniband-400g"},
+                             Shape{"8", "1", "8", "ethernet-100g"}}) {
+    const std::vector<Override> overrides = {
+        {"model.preset", "bert-large"},        {"model.sequence_length", "512"},
+        {"training.micro_batch_size", "4"},    {"cluster.gpus_per_node", shape.gpus},
+        {"cluster.nics_per_node", shape.nics}, {"training.shard_degree", shape.shard},
+        {"training.strategy", "hsdp"},         {"cluster.nodes", "4"},
+        {"cluster.fabric", shape.fabric},      {"training.gradient_accumulation_steps", "2"}};
+    const auto points =
+        expand(load_scenario(std::string(STEPCAST_SOURCE_DIR "/scenarios/8-to-32.toml"), overrides));
+    Predictor predictor;
+    const PointReport folded = predictor.predict(*points[0].scenario, false);
+    const PointReport unfolded = predictor.predict(*points[0].scenario, true);
+    EXPECT_NEAR(folded.step_time / unfolded.step_time, 1.0, 1e-6)
+        << shape.gpus << " GPUs, " << shape.nics << " NICs";
+  }
+}
+
 }  // namespace
 }  // namespace stepcast
