@@ -1,7 +1,9 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <cstdio>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -13,7 +15,8 @@ namespace stepcast {
 
 /// A small question, read as a user's file would be.
 inline ScenarioFile question(const std::vector<Override>& overrides = {}) {
-  const std::string path = testing::TempDir() + "/question.toml";
+  const std::string path =
+      testing::TempDir() + "/question-" + std::to_string(::getpid()) + ".toml";  // tests run side by side
   std::ofstream(path) << R"(title = "small"
 [model]
 preset = "gpt2"
@@ -27,7 +30,9 @@ strategy = "ddp"
 micro_batch_size = 4
 gradient_accumulation_steps = 2
 )";
-  return load_scenario(path, overrides);
+  ScenarioFile file = load_scenario(path, overrides);
+  std::remove(path.c_str());
+  return file;
 }
 
 inline Report answer(const std::vector<Override>& overrides, RunOptions options = {}) {
