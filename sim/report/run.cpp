@@ -117,7 +117,7 @@ PointReport finished(const ScenarioPoint& point, const Comparison& comparison, c
     report.settings = point.settings;
     report.invalid = why;
     report.fault = Diagnostic{};
-    report.fault->place.file = file;
+    report.fault->place = {file, 1, 1, 1, ""};  // the question as a whole
     report.fault->message = why;
     return report;
   }
