@@ -147,7 +147,7 @@ TEST_F(Run, AStepThatTheClockCannotCountIsAnImpossiblePoint) {
   const Outcome alone = stepcast("run small.toml --set \"cluster.link_rate=1 b/s\" --trace t.json");
   EXPECT_EQ(alone.exit_code, 2);
   EXPECT_EQ(alone.out, "");
-  EXPECT_THAT(alone.err, testing::StartsWith("small.toml: error: "));
+  EXPECT_THAT(alone.err, testing::StartsWith("small.toml:1:1: error: "));
   EXPECT_THAT(alone.err, HasSubstr("46 days"));
   const Outcome some = stepcast("run small.toml --set \"cluster.link_rate=1 b/s,100 Gb/s\" --json -");
   EXPECT_EQ(some.exit_code, 0) << some.err;
