@@ -152,5 +152,32 @@ TEST(Claims, FoldedEqualsUnfoldedAlsoWhereGroupsDiffer) {
   }
 }
 
+// I12: DDP's first iteration has one bucket for each type: exactly one all-reduce, which starts when backward
+// has ended. Steps are predicted in their steady state; a bucket without a limit is that schedule.
+TEST(Claims, I12_OneBucketIsOneAllReduceWithoutOverlap) {
+  const PointReport point =
+      ask_8_to_32("ddp", "infiniband-400g", 1, 4,
+                  {{"training.bucket_size", "1 TiB"}, {"training.first_bucket_size", "1 TiB"}});
+  ASSERT_EQ(point.communication.size(), 1U);
+  EXPECT_EQ(point.communication[0].operation, "all_reduce");
+  EXPECT_EQ(point.communication[0].count, 1);
+  EXPECT_DOUBLE_EQ(point.communication[0].bytes.value, 4 * 8030261248.0);
+  EXPECT_NEAR(point.communication[0].exposed / point.communication[0].time, 1.0, 1e-9);
+}
+
+// I43: n GPUs give at most n times the tokens of one at the same micro-batch, unless work shrinks with the
+// shard.
+TEST(Claims, I43_NeverMoreThanPerfectScaling) {
+  const auto tokens = [](int gpus) {
+    return *testing::ask("small-box-pcie-4090.toml", {{"cluster.gpus_per_node", std::to_string(gpus)},
+                                                      {"training.strategy", "ddp"},
+                                                      {"training.gradient_accumulation_steps", "1"}})
+                .points.at(0)
+                .tokens_per_s;
+  };
+  const double one = tokens(1);
+  for (const int gpus : {2, 4, 8}) EXPECT_LE(tokens(gpus), gpus * one * (1 + 1e-9)) << gpus;
+}
+
 }  // namespace
 }  // namespace stepcast
