@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace stepcast {
@@ -25,6 +26,8 @@ enum class TaskRole : std::uint8_t {
   input,
   host
 };
+
+[[nodiscard]] std::string_view name_of(TaskRole role);
 
 /// "Not before task `task` of the step `steps_back` steps earlier has ended" (0: this step, 1: the one
 /// before).

@@ -113,7 +113,7 @@ class ChromeTrace {
     return alike > 1 ? " (of " + std::to_string(alike) + " alike)" : "";
   }
 
-  void begin_event(const std::string& name, const char* category, const Task& of, Picoseconds begin,
+  void begin_event(const std::string& name, std::string_view category, const Task& of, Picoseconds begin,
                    Picoseconds end) {
     json_.begin_object();
     json_.member("name", name);
@@ -134,28 +134,6 @@ class ChromeTrace {
     json_.end_object();
   }
 
-  static const char* category_of(TaskRole role) {
-    switch (role) {
-      case TaskRole::forward:
-        return "forward";
-      case TaskRole::backward:
-        return "backward";
-      case TaskRole::recompute:
-        return "recompute";
-      case TaskRole::copy:
-        return "copy";
-      case TaskRole::optimizer:
-        return "optimizer";
-      case TaskRole::communication:
-        return "communication";
-      case TaskRole::input:
-        return "input";
-      case TaskRole::host:
-        return "host";
-    }
-    return "host";
-  }
-
   const std::string& name_of_task(const Task& of) const {
     return program_.names[static_cast<std::size_t>(of.name)];
   }
@@ -170,8 +148,7 @@ class ChromeTrace {
         write_collective(of, index);
         break;
       case TaskKind::host_wait:
-        begin_event(name_of_task(of), category_of(of.role), of, start_of(index),
-                    timeline_.intervals[index].end);
+        begin_event(name_of_task(of), name_of(of.role), of, start_of(index), timeline_.intervals[index].end);
         end_event();
         break;
     }
@@ -179,7 +156,7 @@ class ChromeTrace {
 
   /// Constituent kernels share the task's interval in proportion to their times alone.
   void write_kernels(const Task& of, const Interval& interval) {
-    const char* category = category_of(of.role);
+    std::string_view category = name_of(of.role);
     const auto& parts = program_.works[static_cast<std::size_t>(of.payload)].parts;
     double total = 0;
     for (const WorkCost::Part& part : parts) total += static_cast<double>(part.duration);

@@ -63,28 +63,6 @@ std::optional<TaskRole> joined(TaskRole open, TaskRole next) {
   return std::nullopt;
 }
 
-std::string_view word_of(TaskRole role) {
-  switch (role) {
-    case TaskRole::forward:
-      return "forward";
-    case TaskRole::backward:
-      return "backward";
-    case TaskRole::recompute:
-      return "recompute";
-    case TaskRole::copy:
-      return "copy";
-    case TaskRole::optimizer:
-      return "optimizer";
-    case TaskRole::communication:
-      return "communication";
-    case TaskRole::input:
-      return "input";
-    case TaskRole::host:
-      return "host";
-  }
-  return "";
-}
-
 }  // namespace
 
 void StepBuilder::compute(TaskRole role, WorkId work, int layer) {
@@ -125,7 +103,7 @@ void StepBuilder::close_run() {
   if (!run_.open) return;
   OpenRun run = std::move(run_);
   run_ = {};
-  std::string name(word_of(run.role));
+  std::string name(name_of(run.role));
   if (run.first_layer >= 0 && run.first_layer == run.last_layer) {
     name += " " + inputs_.model.layers[static_cast<std::size_t>(run.first_layer)].name;
   }
