@@ -127,22 +127,14 @@ void backward_with_hooks(StepContext& context, const IpgOrder& order, Partitione
     flush_copies();
     reduction.reduce(order.elements(static_cast<std::size_t>(bucket)));
   };
-  for (int layer = context.layer_count - 1; layer >= 0; --layer) {
-    recompute_layer(context, layer);
-    const int first = context.first_parameter[static_cast<std::size_t>(layer)];
-    for (const BackwardSegment& segment : context.layers.backward_segments(layer)) {
-      context.builder.compute(TaskRole::backward, segment.work, layer);
-      for (const int index : segment.ready) {
-        const int parameter = first + index;
-        const int bucket = order.bucket_of(parameter);
-        if (open_bucket >= 0 && bucket != open_bucket) reduce(open_bucket);
-        open_bucket = bucket;
-        if (order.alone(static_cast<std::size_t>(bucket))) continue;
-        elements += context.parameters[static_cast<std::size_t>(parameter)].elements;
-        ++tensors;
-      }
-    }
-  }
+  backward_pass(context, [&](int parameter) {
+    const int bucket = order.bucket_of(parameter);
+    if (open_bucket >= 0 && bucket != open_bucket) reduce(open_bucket);
+    open_bucket = bucket;
+    if (order.alone(static_cast<std::size_t>(bucket))) return;
+    elements += context.parameters[static_cast<std::size_t>(parameter)].elements;
+    ++tensors;
+  });
   if (open_bucket >= 0) reduce(open_bucket);
   reduction.epilogue();
 }

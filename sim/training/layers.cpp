@@ -65,30 +65,22 @@ Work LayerWorks::operator_work(const Operator& op, Pass pass) const {
   return inputs_.cost.operator_work(op, pass, inputs_.scenario.training.micro_batch_size, options_);
 }
 
-WorkId LayerWorks::forward(int layer) {
-  Cached& known = cached(layer);
-  if (!known.forward) {
-    const Layer& asked = layer_of(layer);
-    known.forward = builder_.intern(
-        asked.forward_time
-            ? measured_work(asked.name + ".forward", measured_scale(inputs_) * *asked.forward_time)
-            : inputs_.cost.layer_work(asked, Pass::forward, inputs_.scenario.training.micro_batch_size,
-                                      options_));
-  }
-  return *known.forward;
-}
+WorkId LayerWorks::forward(int layer) { return whole(layer, Pass::forward); }
+WorkId LayerWorks::backward(int layer) { return whole(layer, Pass::backward); }
 
-WorkId LayerWorks::backward(int layer) {
-  Cached& known = cached(layer);
-  if (!known.backward) {
+WorkId LayerWorks::whole(int layer, Pass pass) {
+  const bool forward = pass == Pass::forward;
+  std::optional<WorkId>& known = forward ? cached(layer).forward : cached(layer).backward;
+  if (!known) {
     const Layer& asked = layer_of(layer);
-    known.backward = builder_.intern(
-        asked.backward_time
-            ? measured_work(asked.name + ".backward", measured_scale(inputs_) * *asked.backward_time)
-            : inputs_.cost.layer_work(asked, Pass::backward, inputs_.scenario.training.micro_batch_size,
-                                      options_));
+    const std::optional<Seconds>& measured = forward ? asked.forward_time : asked.backward_time;
+    known =
+        builder_.intern(measured ? measured_work(asked.name + (forward ? ".forward" : ".backward"),
+                                                 measured_scale(inputs_) * *measured)
+                                 : inputs_.cost.layer_work(
+                                       asked, pass, inputs_.scenario.training.micro_batch_size, options_));
   }
-  return *known.backward;
+  return *known;
 }
 
 std::optional<WorkId> LayerWorks::recompute(int layer) {

@@ -52,6 +52,7 @@ class LayerWorks {
   };
   Cached& cached(int layer);
   [[nodiscard]] const Layer& layer_of(int layer) const;
+  WorkId whole(int layer, Pass pass);
   [[nodiscard]] Work operator_work(const Operator& op, Pass pass) const;
   [[nodiscard]] std::vector<BackwardSegment> split_backward(const Layer& layer);
   [[nodiscard]] std::vector<ModuleUse> split_modules(const Layer& layer);

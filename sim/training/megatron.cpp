@@ -52,17 +52,10 @@ class GradientBuffer {
       for (const int item : buckets_[b].items)
         bucket_of[static_cast<std::size_t>(item)] = static_cast<int>(b);
     }
-    for (int layer = context_.layer_count - 1; layer >= 0; --layer) {
-      recompute_layer(context_, layer);
-      const int first = context_.first_parameter[static_cast<std::size_t>(layer)];
-      for (const BackwardSegment& segment : context_.layers.backward_segments(layer)) {
-        context_.builder.compute(TaskRole::backward, segment.work, layer);
-        for (const int index : segment.ready) {
-          const int bucket = bucket_of[static_cast<std::size_t>(first + index)];
-          if (--pending[static_cast<std::size_t>(bucket)] == 0) launch(static_cast<std::size_t>(bucket));
-        }
-      }
-    }
+    backward_pass(context_, [&](int parameter) {
+      const auto bucket = static_cast<std::size_t>(bucket_of[static_cast<std::size_t>(parameter)]);
+      if (--pending[bucket] == 0) launch(bucket);
+    });
   }
 
   /// After the schedule (finalize_model_grads): what is not launched yet is, and all are waited for.

@@ -61,20 +61,13 @@ void Reducer::backward(bool synchronise) {
   for (const Bucket& bucket : buckets_) pending_.push_back(static_cast<int>(bucket.items.size()));
   next_bucket_ = 0;
   launched_.clear();
-  for (int layer = context_.layer_count - 1; layer >= 0; --layer) {
-    recompute_layer(context_, layer);
-    const int first = context_.first_parameter[static_cast<std::size_t>(layer)];
-    for (const BackwardSegment& segment : context_.layers.backward_segments(layer)) {
-      context_.builder.compute(TaskRole::backward, segment.work, layer);
-      for (const int index : segment.ready) {
-        const auto parameter = static_cast<std::size_t>(first + index);
-        ready_elements_ += context_.parameters[parameter].elements;
-        ++ready_tensors_;
-        --pending_[static_cast<std::size_t>(bucket_of_[parameter])];
-        launch_complete_buckets();
-      }
-    }
-  }
+  backward_pass(context_, [&](int parameter) {
+    const auto place = static_cast<std::size_t>(parameter);
+    ready_elements_ += context_.parameters[place].elements;
+    ++ready_tensors_;
+    --pending_[static_cast<std::size_t>(bucket_of_[place])];
+    launch_complete_buckets();
+  });
   copy_into_buckets();
 }
 

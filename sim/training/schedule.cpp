@@ -83,6 +83,17 @@ void backward_pass(StepContext& context) {
   }
 }
 
+void backward_pass(StepContext& context, const std::function<void(int parameter)>& on_ready) {
+  for (int layer = context.layer_count - 1; layer >= 0; --layer) {
+    recompute_layer(context, layer);
+    const int first = context.first_parameter[static_cast<std::size_t>(layer)];
+    for (const BackwardSegment& segment : context.layers.backward_segments(layer)) {
+      context.builder.compute(TaskRole::backward, segment.work, layer);
+      for (const int index : segment.ready) on_ready(first + index);
+    }
+  }
+}
+
 void optimizer_step(StepContext& context, double elements, int tensors, double gradient_bytes) {
   Work work;
   if (context.model.measured) {

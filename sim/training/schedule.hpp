@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <tuple>
@@ -67,6 +68,9 @@ class StepInput {
 void forward_pass(StepContext& context);
 /// Recomputation and backward of every layer, without events between them.
 void backward_pass(StepContext& context);
+/// Likewise, cut at the points where gradients become ready: `on_ready(parameter)` is called, in the order of
+/// hooks, after the kernels that produce that gradient.
+void backward_pass(StepContext& context, const std::function<void(int parameter)>& on_ready);
 void recompute_layer(StepContext& context, int layer);
 
 /// The update of `elements` parameters in `tensors` tensors; a measured workload's time shrinks with the
