@@ -3,6 +3,19 @@
 #include <utility>
 
 namespace stepcast {
+namespace {
+
+/// Nothing, and a fault at the figure's value, when it is zero.
+template <class Rate>
+std::optional<Rate> above_zero(TableReader& figure, std::optional<Rate> value) {
+  if (value && !(value->value > 0)) {
+    figure.fault("value", "a rate must be above zero");
+    value.reset();
+  }
+  return value;
+}
+
+}  // namespace
 
 FigureTable::FigureTable(const Value& table, std::string path, std::vector<Diagnostic>& faults)
     : values_(table), path_(std::move(path)), faults_(faults), section_(table, path_, faults) {}
@@ -41,27 +54,13 @@ bool FigureTable::share(std::string_view key, Figure<double>& into, double minim
 }
 
 bool FigureTable::rate(std::string_view key, Figure<BytesPerSecond>& into) {
-  auto found = figure<BytesPerSecond>(key, [](TableReader& t) {
-    auto value = t.rate("value");
-    if (value && !(value->value > 0)) {
-      t.fault("value", "a rate must be above zero");
-      value.reset();
-    }
-    return value;
-  });
+  auto found = figure<BytesPerSecond>(key, [](TableReader& t) { return above_zero(t, t.rate("value")); });
   if (found) into = *std::move(found);
   return found.has_value();
 }
 
 bool FigureTable::flops(std::string_view key, Figure<FlopPerSecond>& into) {
-  auto found = figure<FlopPerSecond>(key, [](TableReader& t) {
-    auto value = t.flops("value");
-    if (value && !(value->value > 0)) {
-      t.fault("value", "a rate must be above zero");
-      value.reset();
-    }
-    return value;
-  });
+  auto found = figure<FlopPerSecond>(key, [](TableReader& t) { return above_zero(t, t.flops("value")); });
   if (found) into = *std::move(found);
   return found.has_value();
 }

@@ -107,11 +107,12 @@ struct SoftwareProfile {
   Figure<Seconds> host_per_step;  ///< zero_grad, scheduler, data hand-over
   bool fused_optimizer{};         ///< one pass over memory; else foreach (several)
   bool fused_cross_entropy{};
-  double autocast_casts{};         ///< passes over the weights per micro-batch that autocast spends on casts
-  Figure<double> allocator_slack;  ///< reserved / allocated - 1
-  Figure<double> foreach_traffic;  ///< bytes of a foreach optimizer over those of a fused one
-  int foreach_operations{1};       ///< launches of a foreach optimizer for each one of a fused one
-  int tensors_per_launch{1};       ///< that one multi-tensor launch of the optimizer takes
+  double autocast_casts{};          ///< passes over the weights per micro-batch that autocast spends on casts
+  Figure<Bytes> product_workspace;  ///< of the GPU library, for each stream with products
+  Figure<double> allocator_slack;   ///< reserved / allocated - 1
+  Figure<double> foreach_traffic;   ///< bytes of a foreach optimizer over those of a fused one
+  int foreach_operations{1};        ///< launches of a foreach optimizer for each one of a fused one
+  int tensors_per_launch{1};        ///< that one multi-tensor launch of the optimizer takes
   bool fused_gradient_accumulation{};  ///< weight-gradient products add into the gradient themselves
   Figure<double> quantise_bytes;       ///< fp8: bytes moved to quantise one element of a product's input
   /// Bytes that one element costs under autocast (fp32 weights, 16-bit products), casts included, in
@@ -127,12 +128,6 @@ struct SoftwareProfile {
     Figure<double> dropout_passes;   ///< more in forward and again in backward with attention dropout
   } eager_attention;
   Origin origin{Origin::published};
-};
-
-struct HostProfile {
-  std::string name;
-  std::map<Dtype, Figure<FlopPerSecond>> gemm_rate;
-  Figure<BytesPerSecond> memory_rate;
 };
 
 /// Everything known about one scenario's hardware and software.

@@ -229,6 +229,7 @@ void read_software_section(const Value& table, ProfileKind kind, SoftwareProfile
   any = section.truth("fused_cross_entropy", into.fused_cross_entropy) || any;
   any = section.truth("fused_gradient_accumulation", into.fused_gradient_accumulation) || any;
   any = section.number("autocast_casts", into.autocast_casts, 0, 100) || any;
+  any = section.size("product_workspace", into.product_workspace) || any;
   any = section.share("allocator_slack", into.allocator_slack, 0, 10) || any;
   any = section.share("foreach_traffic", into.foreach_traffic, 1, 100) || any;
   any = section.count("foreach_operations", into.foreach_operations, 1, 1000) || any;
@@ -305,6 +306,7 @@ void require_complete(const SoftwareProfile& software, const SourcePlace& place,
   need(!software.host_per_kernel.source.empty(), "software.host_per_kernel", place, faults);
   need(!software.host_per_collective.source.empty(), "software.host_per_collective", place, faults);
   need(!software.host_per_step.source.empty(), "software.host_per_step", place, faults);
+  need(!software.product_workspace.source.empty(), "software.product_workspace", place, faults);
   need(!software.allocator_slack.source.empty(), "software.allocator_slack", place, faults);
   need(software.foreach_traffic.value >= 1, "software.foreach_traffic", place, faults);
   need(!software.quantise_bytes.source.empty(), "software.quantise_bytes", place, faults);

@@ -9,10 +9,6 @@
 namespace stepcast {
 namespace {
 
-/// cuBLAS's workspace, which the caching allocator hands out for each stream with products: 4096 KiB * 2 + 16
-/// KiB * 8, PyTorch's default (facts 5.3).
-constexpr double cublas_workspace = 8519680;
-
 class Buffers {
  public:
   explicit Buffers(StepContext& context)
@@ -25,7 +21,8 @@ class Buffers {
   }
 
   BufferMemory run() {
-    if (!context_.inputs.scenario.cluster.node_spec.host_device) hold(cublas_workspace);
+    if (!context_.inputs.scenario.cluster.node_spec.host_device)
+      hold(context_.inputs.profile.software.product_workspace.value.value);
     autocast_copies();
     switch (method_of(training_)) {
       case Method::reducer:
