@@ -127,15 +127,9 @@ std::string scenario_name(const ParsedOptions& options) {
   return name;
 }
 
-std::size_t count_points(const ScenarioFile& file) {
-  std::size_t points = 1;
-  for (const ScenarioFile::Swept& swept : file.swept) points *= swept.values.size();
-  return points;
-}
-
 /// A trace shows one step, so the sweep must be narrowed down to one point.
 void require_one_point(const ScenarioFile& file) {
-  const std::size_t points = count_points(file);
+  const std::size_t points = file.point_count();
   if (points == 1) return;
   std::string choice;
   for (const ScenarioFile::Swept& swept : file.swept) {
@@ -166,13 +160,10 @@ bool all_fit(const Report& report) {
   return fit;
 }
 
-void write_trace(const ScenarioFile& file, const std::vector<std::string>& profiles,
-                 const std::string& path) {
+void write_trace(const ScenarioFile& file, const std::string& path) {
   const std::vector<ScenarioPoint> points = expand(file);
   if (!points.front().scenario) return;  // the table has said why it cannot exist
-  Scenario scenario = *points.front().scenario;
-  auto& own = scenario.cluster.profiles;
-  own.insert(own.end(), profiles.begin(), profiles.end());
+  const Scenario& scenario = *points.front().scenario;
   const auto [plan, timeline] = Predictor(&interrupt_requested()).trace(scenario);
   write_atomically(path, to_chrome_trace(plan, timeline, scenario.cluster.gpus_per_node));
 }
@@ -214,15 +205,14 @@ ExitCode run_command(const Arguments& arguments) {
   if (json && !json_to_stdout) require_writable(*json, "--json");
   if (trace) require_writable(*trace, "--trace");
 
-  const ScenarioFile file = load_scenario(name, overrides_of(options));
+  const ScenarioFile file = load_scenario(name, overrides_of(options), options.values("--profile"));
   if (trace) require_one_point(file);
-  const std::vector<std::string> profiles = options.values("--profile");
 
   Report report;
   {
     Progress progress(options.has("--progress"));
     run_options.progress = [&](std::size_t done, std::size_t total) { progress.report(done, total); };
-    report = run(file, profiles, run_options);
+    report = run(file, run_options);
   }
   if (json_to_stdout) {
     std::cout << to_json(report);
@@ -230,7 +220,7 @@ ExitCode run_command(const Arguments& arguments) {
     if (json) write_atomically(*json, to_json(report));
     std::cout << to_table(report);
   }
-  if (trace && !none_exists(report)) write_trace(file, profiles, *trace);
+  if (trace && !none_exists(report)) write_trace(file, *trace);
   for (const std::string& note : notes(report)) std::cerr << "note: " << note << "\n";
 
   if (none_exists(report)) show_why_none_exists(report, name);

@@ -11,6 +11,7 @@
 #include "sim/report/links.hpp"
 #include "sim/report/network.hpp"
 #include "sim/report/report.hpp"
+#include "sim/training/layers.hpp"
 
 namespace stepcast {
 namespace {
@@ -146,9 +147,7 @@ std::pair<StepPlan, Timeline> steady_step(const PlanInputs& inputs, PlanOptions 
 /// How one micro-batch's kernels divide their time, for the bottleneck.
 KernelTimes kernel_times(const PlanInputs& inputs) {
   const TrainingSection& training = inputs.scenario.training;
-  const CostOptions options{.compute = training.precision,
-                            .parameters = training.parameter_dtype,
-                            .gradients = training.gradient_dtype};
+  const CostOptions options = cost_options(training);  // as planned, so that the costs are known already
   KernelTimes times;
   if (inputs.model.measured) return times;
   std::vector<int> equal(inputs.model.layers.size(), 0);
@@ -200,7 +199,7 @@ void set_step_times(PointReport& point, const PlanInputs& inputs, const StepPlan
 }
 
 void set_throughput(PointReport& point, const PlanInputs& inputs, const StepPlan& plan) {
-  point.samples_per_s = point.global_batch_size / point.step_time.value;
+  point.samples_per_s = static_cast<double>(point.global_batch_size) / point.step_time.value;
   if (inputs.model.sequence_length > 0) {
     point.tokens_per_s = point.samples_per_s * static_cast<double>(inputs.model.sequence_length);
   }

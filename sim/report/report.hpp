@@ -56,7 +56,8 @@ struct PointReport {
   std::vector<std::pair<std::string, Value>> settings;
   std::string invalid;              ///< not empty: the point cannot exist; nothing below holds
   std::optional<Diagnostic> fault;  ///< the same with its place
-  int gpus{}, data_parallel_size{}, global_batch_size{}, nodes{};
+  int gpus{}, data_parallel_size{}, nodes{};
+  std::int64_t global_batch_size{};
   MemoryReport memory;
   Seconds step_time, step_time_p05, step_time_p50, step_time_p95;
   double samples_per_s{};
@@ -102,8 +103,7 @@ struct RunOptions {
 
 /// Predicts every point (and baselines that the sweep lacks) on all cores; the order and bytes of the result
 /// do not depend on `jobs`.
-[[nodiscard]] Report run(const ScenarioFile& file, const std::vector<std::string>& profiles,
-                         const RunOptions& options);
+[[nodiscard]] Report run(const ScenarioFile& file, const RunOptions& options);
 
 /// One scenario. Memoizes models, clusters, profiles and costs, keyed by what the scenario says of them; so
 /// it must not outlive a change of the files that the scenario names. Not safe to share between threads.

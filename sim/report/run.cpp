@@ -144,13 +144,8 @@ PointReport finished(const ScenarioPoint& point, const Comparison& comparison, c
 
 }  // namespace
 
-Report run(const ScenarioFile& file, const std::vector<std::string>& profiles, const RunOptions& options) {
-  std::vector<ScenarioPoint> points = expand(file);
-  for (ScenarioPoint& point : points) {
-    if (!point.scenario) continue;
-    auto& own = point.scenario->cluster.profiles;
-    own.insert(own.end(), profiles.begin(), profiles.end());
-  }
+Report run(const ScenarioFile& file, const RunOptions& options) {
+  const std::vector<ScenarioPoint> points = expand(file);
   Jobs jobs;
   const std::vector<Comparison> comparisons = compare(points, jobs, options.companions);
   jobs.run(options);

@@ -68,19 +68,19 @@ Scenario weak_companion(const Scenario& scenario, const Scenario& smallest) {
 }
 
 std::optional<Scenario> strong_companion(const Scenario& scenario, const Scenario& smallest) {
-  const int batch = smallest.global_batch_size();
+  const std::int64_t batch = smallest.global_batch_size();
   if (batch % scenario.data_parallel_size() != 0) return std::nullopt;
-  const int per_gpu = batch / scenario.data_parallel_size();
+  const std::int64_t per_gpu = batch / scenario.data_parallel_size();
   const int micro = smallest.training.micro_batch_size;
   Scenario companion = scenario;
   if (per_gpu % micro == 0) {
     companion.training.micro_batch_size = micro;
-    companion.training.gradient_accumulation_steps = per_gpu / micro;
+    companion.training.gradient_accumulation_steps = static_cast<int>(per_gpu / micro);
     return companion;
   }
   const bool micro_is_fixed = !scenario.model.request.workload.empty() && !scenario.model.scale_compute;
   if (per_gpu > micro || micro_is_fixed) return std::nullopt;
-  companion.training.micro_batch_size = per_gpu;
+  companion.training.micro_batch_size = static_cast<int>(per_gpu);
   companion.training.gradient_accumulation_steps = 1;
   return companion;
 }
@@ -116,8 +116,10 @@ std::string reason_for_superlinear(const PointReport& point, const PointReport& 
   std::vector<Reason> reasons;
   // Per sample, since the two may do different numbers of them in a step.
   const auto add_if_shrank = [&](Seconds Breakdown::*part, const auto& text_for) {
-    const double now = (point.breakdown.*part).value / point.global_batch_size * point.gpus;
-    const double was = (baseline.breakdown.*part).value / baseline.global_batch_size * baseline.gpus;
+    const double now =
+        (point.breakdown.*part).value / static_cast<double>(point.global_batch_size) * point.gpus;
+    const double was =
+        (baseline.breakdown.*part).value / static_cast<double>(baseline.global_batch_size) * baseline.gpus;
     if (now >= was) return;
     const std::string times =
         " takes " + print_time(Seconds(was)) + " -> " + print_time(Seconds(now)) + " per GPU and sample";

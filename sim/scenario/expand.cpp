@@ -1,26 +1,12 @@
 #include <set>
 #include <tuple>
 
+#include "sim/scenario/dotted_path.hpp"
 #include "sim/scenario/read.hpp"
 #include "sim/scenario/scenario.hpp"
 
 namespace stepcast {
-namespace detail {
-void set_dotted(Value& document, const std::string& path, const Value& value);  // load.cpp
-}
 namespace {
-
-const Value* find_dotted(const Value& document, const std::string& path) {
-  const Value* value = &document;
-  std::size_t from = 0;
-  while (value != nullptr) {
-    const std::size_t dot = path.find('.', from);
-    value = value->find(path.substr(from, dot == std::string::npos ? dot : dot - from));
-    if (dot == std::string::npos) return value;
-    from = dot + 1;
-  }
-  return nullptr;
-}
 
 /// The same fault found at many points is one fault.
 class FaultSet {
@@ -47,9 +33,14 @@ class FaultSet {
 
 }  // namespace
 
-std::vector<ScenarioPoint> expand(const ScenarioFile& file) {
+std::size_t ScenarioFile::point_count() const {
   std::size_t count = 1;
-  for (const ScenarioFile::Swept& swept : file.swept) count *= swept.values.size();
+  for (const Swept& key : swept) count *= key.values.size();
+  return count;
+}
+
+std::vector<ScenarioPoint> expand(const ScenarioFile& file) {
+  const std::size_t count = file.point_count();
   std::vector<ScenarioPoint> points;
   points.reserve(count);
   ReadCache cache;
@@ -66,7 +57,9 @@ std::vector<ScenarioPoint> expand(const ScenarioFile& file) {
       const Value& value = swept.values[rest / block];
       rest %= block;
       point.settings.emplace_back(swept.key, value);
-      detail::set_dotted(document, swept.key, value);
+      std::vector<Diagnostic> misplaced;
+      assign_dotted(document, swept.key, value, misplaced);
+      faults.add(misplaced);
     }
     for (const std::string& key : file.set_keys) {
       const Value* value = find_dotted(document, key);
@@ -76,6 +69,8 @@ std::vector<ScenarioPoint> expand(const ScenarioFile& file) {
     faults.add(result.faults);
     if (!result.faults.empty()) continue;
     if (result.impossible.empty()) {
+      auto& profiles = result.scenario.cluster.profiles;
+      profiles.insert(profiles.end(), file.profiles.begin(), file.profiles.end());
       point.scenario = std::move(result.scenario);
     } else if (file.swept.empty()) {
       faults.add(result.impossible);
@@ -98,9 +93,9 @@ std::optional<Scenario> with_nodes(const Scenario& scenario, int nodes) {
     return {};
   }
   if (training.global_batch_given) {
-    const int at_once = training.micro_batch_size * changed.data_parallel_size();
+    const std::int64_t at_once = std::int64_t{training.micro_batch_size} * changed.data_parallel_size();
     if (scenario.global_batch_size() % at_once != 0) return {};
-    training.gradient_accumulation_steps = scenario.global_batch_size() / at_once;
+    training.gradient_accumulation_steps = static_cast<int>(scenario.global_batch_size() / at_once);
   }
   return changed;
 }

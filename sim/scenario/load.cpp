@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "sim/scenario/dotted_path.hpp"
 #include "sim/scenario/scenario.hpp"
 
 namespace stepcast {
@@ -50,46 +51,13 @@ void flatten(const Value& table, const std::string& prefix, std::vector<Scenario
   }
 }
 
-/// Writes a value at a dotted path, making the tables on the way.
-void assign(Value& document, const std::string& path, const Value& value, std::vector<Diagnostic>& faults) {
-  Value* table = &document;
-  std::size_t from = 0;
-  while (true) {
-    const std::size_t dot = path.find('.', from);
-    const std::string key = path.substr(from, dot == std::string::npos ? dot : dot - from);
-    if (key.empty()) {
-      faults.push_back({value.place, "\"" + path + "\" is not a key", "expected SECTION.KEY=VALUE"});
-      return;
-    }
-    Value* child = table->find(key);
-    if (child == nullptr) {
-      Value::Entry entry;
-      entry.key = key;
-      entry.key_place = value.place;
-      entry.value.kind = Value::Kind::table;
-      entry.value.place = value.place;
-      table->table.push_back(std::move(entry));
-      child = &table->table.back().value;
-    }
-    if (dot == std::string::npos) {
-      *child = value;
-      return;
-    }
-    if (child->kind != Value::Kind::table) {
-      faults.push_back(
-          {value.place, path.substr(0, dot) + " is not a table, so \"" + path + "\" can't be set", ""});
-      return;
-    }
-    table = child;
-    from = dot + 1;
-  }
-}
-
 }  // namespace
 
-ScenarioFile load_scenario(const std::string& file, const std::vector<Override>& overrides) {
+ScenarioFile load_scenario(const std::string& file, const std::vector<Override>& overrides,
+                           const std::vector<std::string>& profiles) {
   ScenarioFile result;
   result.file = file;
+  result.profiles = profiles;
   result.document = parse_toml(read_file(file), file);
   std::vector<Diagnostic> faults;
   auto& entries = result.document.table;
@@ -138,7 +106,7 @@ ScenarioFile load_scenario(const std::string& file, const std::vector<Override>&
       swept->values = values;
     } else {
       if (swept != result.swept.end()) result.swept.erase(swept);
-      assign(result.document, override_.key, values.front(), faults);
+      assign_dotted(result.document, override_.key, values.front(), faults);
       result.set_keys.push_back(override_.key);
     }
   }
@@ -151,19 +119,10 @@ ScenarioFile load_scenario(const std::string& file, const std::vector<Override>&
   for (const ScenarioFile::Swept& swept : result.swept) {
     if (swept.values.empty()) continue;
     Value probe = result.document;
-    assign(probe, swept.key, swept.values.front(), faults);
+    assign_dotted(probe, swept.key, swept.values.front(), faults);
   }
   if (!faults.empty()) throw ScenarioError(std::move(faults));
   return result;
 }
 
-namespace detail {
-
-void set_dotted(Value& document, const std::string& path, const Value& value) {
-  std::vector<Diagnostic> faults;
-  assign(document, path, value, faults);
-  if (!faults.empty()) throw ScenarioError(std::move(faults));
-}
-
-}  // namespace detail
 }  // namespace stepcast

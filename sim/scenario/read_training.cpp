@@ -160,6 +160,14 @@ void check_combination(const Value& table, TableReader& reader, ReadResult& resu
       }
     }
   }
+  const double samples = static_cast<double>(training.micro_batch_size) *
+                         training.gradient_accumulation_steps * result.scenario.data_parallel_size();
+  if (samples > 1e15) {
+    result.impossible.push_back(
+        {place("gradient_accumulation_steps"),
+         "a step of more than 1e15 samples: micro_batch_size x gradient_accumulation_steps x GPUs",
+         "check these three"});
+  }
   const int gpus = result.scenario.gpus();
   if (training.strategy == Strategy::hsdp && gpus > 0 &&
       (training.shard_degree > gpus || gpus % training.shard_degree != 0)) {

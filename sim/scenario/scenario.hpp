@@ -105,8 +105,9 @@ struct Scenario {
 
   [[nodiscard]] int gpus() const { return cluster.nodes * cluster.gpus_per_node; }
   [[nodiscard]] int data_parallel_size() const { return gpus(); }  ///< no model parallelism yet
-  [[nodiscard]] int global_batch_size() const {
-    return training.micro_batch_size * training.gradient_accumulation_steps * data_parallel_size();
+  [[nodiscard]] std::int64_t global_batch_size() const {
+    return std::int64_t{training.micro_batch_size} * training.gradient_accumulation_steps *
+           data_parallel_size();
   }
 };
 
@@ -125,11 +126,16 @@ struct ScenarioFile {
     SourcePlace place;  ///< of the list
   };
   std::vector<Swept> swept;           ///< in order of the file, overrides that are lists after it
+  std::vector<std::string> profiles;  ///< of the command line: they come after the scenario's own
   std::vector<std::string> set_keys;  ///< keys given by --set that are not swept
+
+  /// Points of the cross product, possible or not; 1 without a sweep.
+  [[nodiscard]] std::size_t point_count() const;
 };
 
 /// The only reader of scenario files. Throws ScenarioError with all faults that do not depend on the point.
-[[nodiscard]] ScenarioFile load_scenario(const std::string& file, const std::vector<Override>& overrides);
+[[nodiscard]] ScenarioFile load_scenario(const std::string& file, const std::vector<Override>& overrides,
+                                         const std::vector<std::string>& profiles = {});
 
 /// One point of the cross product, in order, last key fastest.
 struct ScenarioPoint {

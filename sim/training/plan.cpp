@@ -69,7 +69,7 @@ StepPlan plan_step(const PlanInputs& inputs, const PlanOptions& options) {
   const TaskId end = plan_tasks(context);
   plan.program = context.builder.finish(end, context.repeated_micro_batches);
   plan.memory = memory_of_step(context);
-  const double samples = inputs.scenario.global_batch_size();
+  const auto samples = static_cast<double>(inputs.scenario.global_batch_size());
   plan.model_flops = samples * (forward_flops(inputs.model) + backward_flops(inputs.model));
   plan.hardware_flops =
       plan.model_flops + samples * recomputed_flops(inputs.model, recompute_of(inputs.scenario.training));

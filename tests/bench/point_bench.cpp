@@ -34,7 +34,7 @@ void run_8_to_32(benchmark::State& state) {
   std::int64_t points = 0;
   for (auto _ : state) {
     const ScenarioFile file = load_scenario(STEPCAST_SOURCE_DIR "/scenarios/8-to-32.toml", {});
-    points += static_cast<std::int64_t>(run(file, {}, {}).points.size());
+    points += static_cast<std::int64_t>(run(file, {}).points.size());
   }
   state.SetItemsProcessed(points);
 }

@@ -9,7 +9,7 @@ namespace stepcast::testing {
 
 /// The report on a shipped scenario with settings changed.
 inline Report ask(const std::string& scenario, const std::vector<Override>& overrides) {
-  return run(load_scenario(std::string(STEPCAST_SOURCE_DIR "/scenarios/") + scenario, overrides), {}, {});
+  return run(load_scenario(std::string(STEPCAST_SOURCE_DIR "/scenarios/") + scenario, overrides), {});
 }
 
 /// 8-to-32.toml as a single question.

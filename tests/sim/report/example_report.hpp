@@ -81,7 +81,7 @@ inline Report example_sweep() {
       point.baseline = {{"cluster.nodes", Value::of(std::int64_t{1})}, {"cluster.fabric", Value::of(fabric)}};
       point.step_time = Seconds(slow ? 40e-3 : 10e-3);
       point.breakdown.exposed_communication = point.step_time - Seconds(8e-3);
-      point.samples_per_s = point.global_batch_size / point.step_time.value;
+      point.samples_per_s = static_cast<double>(point.global_batch_size) / point.step_time.value;
       point.tokens_per_s = 1000 * point.samples_per_s;
       point.scaling_efficiency = point.weak_efficiency = slow ? 0.25 : 1.0;
       if (nodes == 1) point.strong_efficiency = 1.0;

@@ -58,7 +58,7 @@ node = "dgx-a100-80g"
 strategy = "ddp"
 micro_batch_size = 4
 )";
-  const Report report = run(load_scenario(scenario, {{"training.precision", "bf16,fp16"}}), {}, {});
+  const Report report = run(load_scenario(scenario, {{"training.precision", "bf16,fp16"}}), {});
   EXPECT_EQ(
       warnings_with(report.points[0], "measured in"),
       "the workload was measured in fp16 and training.precision is bf16: its times are used as measured, "
@@ -80,7 +80,7 @@ std::string origin_with(int ranks, const std::string& points, const std::string&
   std::ofstream(path)
       << "[[collective]]\noperation = \"all_reduce\"\nfabric = \"infiniband-200g\"\nnodes = 2\n"
       << "ranks = " << ranks << "\npoints = " << points << "\nsource = \"test\"\n";
-  return network_origin(run(question({{"training.strategy", strategy}}), {path}, {}).points[0]);
+  return network_origin(run(question({{"training.strategy", strategy}}, {path}), {}).points[0]);
 }
 
 // DDP's buckets of the question are 25 to 100 MB on 16 ranks.
@@ -110,7 +110,7 @@ TEST(Facts, AnUnknownGpuOfANodeFileIsToldWhereTheScenarioNamesTheNode) {
 strategy = "ddp"
 )";
   try {
-    (void)run(load_scenario(scenario, {}), {}, {});
+    (void)run(load_scenario(scenario, {}), {});
     FAIL() << "an unknown GPU was taken";
   } catch (const ScenarioError& error) {
     const SourcePlace& place = error.diagnostics().front().place;

@@ -48,7 +48,7 @@ TEST(Predictor, EveryStrategyGivesPartsThatAddUpToTheStepAndMemoryThatAddsUpToTh
 TEST(Predictor, MfuIsModelFlopsOverPeakAndNeverAboveOneOrHfu) {
   const ScenarioFile file =
       question({{"training.strategy", "fsdp"}, {"training.activation_checkpointing", "none,full"}});
-  const Report report = run(file, {}, {});
+  const Report report = run(file, {});
   ModelRequest request;
   request.preset = "gpt2";
   request.sequence_length = 1024;
@@ -60,7 +60,8 @@ TEST(Predictor, MfuIsModelFlopsOverPeakAndNeverAboveOneOrHfu) {
     ASSERT_TRUE(point.mfu && point.hfu);
     EXPECT_LE(*point.mfu, 1);
     EXPECT_LE(*point.mfu, *point.hfu * (1 + 1e-12));
-    const double flops = point.global_batch_size * (forward_flops(model) + backward_flops(model)).value;
+    const double flops =
+        static_cast<double>(point.global_batch_size) * (forward_flops(model) + backward_flops(model)).value;
     EXPECT_NEAR(*point.mfu * peak * point.step_time.value * point.gpus / flops, 1, 1e-9);
   }
   EXPECT_NEAR(*report.points[0].hfu / *report.points[0].mfu, 1, 1e-12);

@@ -14,7 +14,8 @@
 namespace stepcast {
 
 /// A small question, read as a user's file would be.
-inline ScenarioFile question(const std::vector<Override>& overrides = {}) {
+inline ScenarioFile question(const std::vector<Override>& overrides = {},
+                             const std::vector<std::string>& profiles = {}) {
   const std::string path =
       testing::TempDir() + "/question-" + std::to_string(::getpid()) + ".toml";  // tests run side by side
   std::ofstream(path) << R"(title = "small"
@@ -30,13 +31,13 @@ strategy = "ddp"
 micro_batch_size = 4
 gradient_accumulation_steps = 2
 )";
-  ScenarioFile file = load_scenario(path, overrides);
+  ScenarioFile file = load_scenario(path, overrides, profiles);
   std::remove(path.c_str());
   return file;
 }
 
 inline Report answer(const std::vector<Override>& overrides, RunOptions options = {}) {
-  return run(question(overrides), {}, options);
+  return run(question(overrides), options);
 }
 
 /// All warnings of a point that contain `word`.

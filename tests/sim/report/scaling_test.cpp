@@ -98,9 +98,9 @@ TEST(Superlinear, NamesTheOptimizerAndThePlansNotesSayWhyItShrank) {
 // 0.5 ms, less, so it comes second.
 TEST(Superlinear, NamesTheNicsThatABaselineOfFewerGpusPerNodeLacks) {
   PointReport baseline, point;
-  baseline.gpus = baseline.global_batch_size = 2;
+  baseline.global_batch_size = baseline.gpus = 2;
   baseline.gpus_per_node = baseline.nics_used = 1;
-  point.gpus = point.global_batch_size = 16;
+  point.global_batch_size = point.gpus = 16;
   point.gpus_per_node = point.nics_used = 8;
   baseline.breakdown.exposed_communication = Seconds(4e-3);
   point.breakdown.exposed_communication = Seconds(1e-3);
@@ -118,7 +118,7 @@ TEST(Superlinear, NamesTheNicsThatABaselineOfFewerGpusPerNodeLacks) {
 // With as many GPUs per node and the same algorithms no cause is known, and none is made up.
 TEST(Superlinear, NamesAnotherAlgorithmOrNoCauseForLessCommunication) {
   PointReport baseline, point;
-  baseline.gpus = point.gpus = baseline.global_batch_size = point.global_batch_size = 8;
+  baseline.global_batch_size = point.global_batch_size = baseline.gpus = point.gpus = 8;
   baseline.breakdown.exposed_communication = Seconds(4e-3);
   point.breakdown.exposed_communication = Seconds(1e-3);
   const std::string times = "exposed communication takes 4.00 ms -> 1.00 ms per GPU and sample";

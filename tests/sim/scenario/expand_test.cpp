@@ -74,6 +74,22 @@ TEST(Expand, FaultsBehindASweptKeyAreShownToo) {
 }
 
 // 3 x 8 = 24 GPUs in groups of 3: possible; 8 GPUs of one node are not divisible by 3.
+// 1000 x 3000 x 1024 = 3,072,000,000 samples, more than 32 bits hold.
+TEST(Expand, LargeBatchesAreCountedInFull) {
+  const ScenarioText text(plain_scenario);
+  const Scenario large =
+      *expand(load_scenario(text.path(), {{"cluster.nodes", "128"},
+                                          {"training.micro_batch_size", "1000"},
+                                          {"training.gradient_accumulation_steps", "3000"}}))[0]
+           .scenario;
+  EXPECT_EQ(large.global_batch_size(), 3072000000);
+  EXPECT_THROW(
+      (void)expand(load_scenario(text.path(), {{"cluster.nodes", "100000"},
+                                               {"training.micro_batch_size", "1000000"},
+                                               {"training.gradient_accumulation_steps", "1000000"}})),
+      ScenarioError);
+}
+
 TEST(Expand, ABaselineThatCantExistIsNone) {
   const ScenarioText text(plain_scenario);
   const Scenario three = *expand(load_scenario(
