@@ -163,7 +163,7 @@ TaskId plan_deepspeed_partitioned(StepContext& context) {
     // Stage 2 frees what it has reduced, so that no backward finds older gradients.
     context.layers.accumulate(!stage2 && m > 0);
     forward_pass(context);
-    if (!stage2 && !context.synchronises(m)) {
+    if (!context.synchronises(m)) {  // stage 2 synchronises in every one: the scenario reader sees to it
       backward_pass(context);
       continue;
     }

@@ -55,6 +55,24 @@ TEST(DeepSpeedStage2, OverlapHidesReductionsUnderBackward) {
   EXPECT_LT(simulate(overlapped.plan().program).step_time, simulate(serial.plan().program).step_time);
 }
 
+// Facts 12.6 against 12.5: stage 2 reduces a full bucket inside backward, before the kernels that follow it;
+// stage 1 walks over its buckets when backward has ended.
+TEST(DeepSpeedStage2, ReducesInsideBackwardWhereStage1WaitsForItsEnd) {
+  const auto backward_after_a_reduction = [](Strategy strategy) {
+    Setting made = setting(strategy);
+    made.scenario.training.reduce_bucket_size = 4e6;
+    const Program program = made.plan().program;
+    bool reduced = false;
+    for (const Task& task : program.tasks) {
+      reduced = reduced || task.kind == TaskKind::collective;
+      if (reduced && task.role == TaskRole::backward) return true;
+    }
+    return false;
+  };
+  EXPECT_TRUE(backward_after_a_reduction(Strategy::zero2));
+  EXPECT_FALSE(backward_after_a_reduction(Strategy::zero1));
+}
+
 TEST(DeepSpeedStage1, NothingOverlaps) {
   Setting made(Strategy::zero1, "deepspeed", 2);
   made.preset("gpt2");
