@@ -1,6 +1,7 @@
 #include "topology/cluster.hpp"
 
 #include <algorithm>
+#include <map>
 #include <stdexcept>
 
 #include "topology/fabric_graph.hpp"
@@ -32,9 +33,49 @@ void check(const ClusterRequest& request) {
   check_word(request.routing, std::initializer_list<const char*>{"spray", "ecmp", "static"}, "routing");
 }
 
-std::vector<NicPlace> nics_of(const ClusterRequest& request) {
-  if (!(request.fabric.link_rate.value > 0)) return {};
-  return place_nics(request.node, request.gpus_per_node, request.fabric);
+/// Nodes that are alike, and how.
+struct NodeClass {
+  int group{-1};  ///< in request.node_groups; -1: the cluster's own node
+  std::vector<LinkFault> faults;
+  std::unique_ptr<NodeGraph> graph;
+  BytesPerSecond nic_rate;
+
+  [[nodiscard]] bool is(int of_group, const std::vector<LinkFault>& with) const {
+    return group == of_group && std::equal(faults.begin(), faults.end(), with.begin(), with.end(),
+                                           [](const LinkFault& a, const LinkFault& b) {
+                                             return a.at == b.at && a.remaining == b.remaining;
+                                           });
+  }
+};
+
+int group_of_node(const ClusterRequest& request, int node) {
+  for (std::size_t g = 0; g < request.node_groups.size(); ++g) {
+    const NodeGroup& group = request.node_groups[g];
+    if (node >= group.first && node < group.first + group.count) return static_cast<int>(g);
+  }
+  return -1;
+}
+
+/// The damage of every node, by its local names; what is left is the network's. "node1.nic0 - leaf0" is the
+/// cable of node1.nic0.
+std::vector<LinkFault> sort_faults(const ClusterRequest& request,
+                                   std::map<int, std::vector<LinkFault>>& of_node) {
+  std::vector<LinkFault> of_network;
+  for (const LinkFault& fault : request.faults) {
+    const FaultEnds ends = ends_of(fault.at);
+    const auto first = node_part_of(ends.first), second = node_part_of(ends.second);
+    if (!first && !second) {
+      of_network.push_back(fault);
+      continue;
+    }
+    const NodePart& part = first ? *first : *second;
+    if (part.node >= request.nodes) continue;
+    if (first && second && first->node != second->node)
+      throw std::invalid_argument("no link joins " + ends.first + " and " + ends.second);
+    const bool both = first && second;
+    of_node[part.node].push_back({both ? first->part + " - " + second->part : part.part, fault.remaining});
+  }
+  return of_network;
 }
 
 std::vector<int> shifted(std::vector<int> links, int by) {
@@ -60,40 +101,90 @@ std::string_view name_of(LinkKind kind) {
   return "unknown";
 }
 
+const NodeSpec& ClusterRequest::node_at(int index) const {
+  const int group = group_of_node(*this, index);
+  return group < 0 ? node : node_groups[static_cast<std::size_t>(group)].node;
+}
+
 struct Cluster::Implementation {
-  explicit Implementation(const ClusterRequest& asked)
-      : request((check(asked), asked)), node(request.node, request.gpus_per_node, nics_of(request)) {
+  explicit Implementation(const ClusterRequest& asked) : request((check(asked), asked)) {
+    std::map<int, std::vector<LinkFault>> of_node;
+    const std::vector<LinkFault> of_network = sort_faults(request, of_node);
+    for (int node = 0; node < request.nodes; ++node) class_of.push_back(find_class(node, of_node[node]));
     lay_nodes();
-    if (wiring().nics > 0) fabric = FabricGraph(request, wiring().nics, nic_devices(), devices, links);
+    if (classes.front().graph->wiring().nics > 0)
+      fabric = FabricGraph(request, ports(), of_network, devices, links);
+    else if (!of_network.empty())
+      throw std::invalid_argument("there is no network, so nothing at \"" + of_network.front().at + "\"");
   }
 
-  [[nodiscard]] const NodeWiring& wiring() const { return node.wiring(); }
-  [[nodiscard]] int node_size() const { return static_cast<int>(wiring().devices.size()); }
-  [[nodiscard]] int node_links() const { return static_cast<int>(wiring().links.size()); }
-  [[nodiscard]] bool gpudirect() const { return request.node.gpudirect && request.fabric.gpudirect; }
+  [[nodiscard]] const NodeClass& of(int node) const {
+    return classes[static_cast<std::size_t>(class_of.at(static_cast<std::size_t>(node)))];
+  }
+  [[nodiscard]] const NodeGraph& graph(int node) const { return *of(node).graph; }
+  [[nodiscard]] const NodeWiring& wiring(int node) const { return graph(node).wiring(); }
+  [[nodiscard]] int first_device(int node) const { return first_devices[static_cast<std::size_t>(node)]; }
+  [[nodiscard]] int first_link(int node) const { return first_links[static_cast<std::size_t>(node)]; }
+  [[nodiscard]] int port(int node, int nic) const {
+    return first_ports[static_cast<std::size_t>(node)] + nic;
+  }
+  [[nodiscard]] bool gpudirect(int node) const {
+    return request.node_at(node).gpudirect && request.fabric.gpudirect;
+  }
+
+  int find_class(int node, const std::vector<LinkFault>& faults) {
+    const int group = group_of_node(request, node);
+    for (std::size_t c = 0; c < classes.size(); ++c)
+      if (classes[c].is(group, faults)) return static_cast<int>(c);
+    NodeClass& made = classes.emplace_back();
+    made.group = group;
+    made.faults = faults;
+    FabricSpec network = request.fabric;
+    if (group >= 0) {
+      const NodeGroup& own = request.node_groups[static_cast<std::size_t>(group)];
+      if (own.link_rate) network.link_rate = *own.link_rate;
+      if (own.nics_per_node) network.nics_per_node = *own.nics_per_node;
+    }
+    made.nic_rate = network.link_rate;
+    const NodeSpec& spec = request.node_at(node);
+    const std::string name = "node" + std::to_string(node);
+    if (request.gpus_per_node > spec.gpus)
+      throw std::invalid_argument(name + " (" + spec.name + ") has " + std::to_string(spec.gpus) +
+                                  " GPUs, not " + std::to_string(request.gpus_per_node) + " as the others");
+    const bool networked = request.fabric.link_rate.value > 0;
+    const auto cards = networked ? place_nics(spec, request.gpus_per_node, network) : std::vector<NicPlace>{};
+    try {
+      made.graph = std::make_unique<NodeGraph>(spec, request.gpus_per_node, cards, faults);
+    } catch (const std::invalid_argument& fault) {
+      throw std::invalid_argument(name + ": " + fault.what());
+    }
+    if (request.nodes > 1 && made.graph->nics_near(0).empty())
+      throw std::invalid_argument(name + " has no network card left");
+    return static_cast<int>(classes.size()) - 1;
+  }
 
   void lay_nodes() {
-    const auto nodes = static_cast<std::size_t>(request.nodes);
-    devices.reserve(nodes * wiring().devices.size());
-    links.reserve(nodes * (wiring().links.size() + 2 * static_cast<std::size_t>(wiring().nics)));
+    int ports_so_far = 0;
     for (int n = 0; n < request.nodes; ++n) {
       const std::string prefix = "node" + std::to_string(n) + ".";
-      for (const Device& device : wiring().devices) {
+      const int first = static_cast<int>(devices.size());
+      first_devices.push_back(first);
+      first_links.push_back(static_cast<int>(links.size()));
+      first_ports.push_back(ports_so_far);
+      ports_so_far += wiring(n).nics;
+      for (const Device& device : wiring(n).devices)
         devices.push_back({device.kind, n, device.index, prefix + device.name});
-      }
-      const int first = n * node_size();
-      for (const Link& link : wiring().links) {
+      for (const Link& link : wiring(n).links)
         links.push_back({link.kind, first + link.from, first + link.to, link.capacity, link.latency});
-      }
     }
   }
 
-  [[nodiscard]] std::vector<int> nic_devices() const {
-    std::vector<int> found;
-    for (int n = 0; n < request.nodes; ++n) {
-      for (int nic = 0; nic < wiring().nics; ++nic)
-        found.push_back(n * node_size() + wiring().first_nic + nic);
-    }
+  [[nodiscard]] std::vector<FabricPort> ports() const {
+    std::vector<FabricPort> found;
+    for (int n = 0; n < request.nodes; ++n)
+      for (int nic = 0; nic < wiring(n).nics; ++nic)
+        found.push_back({n, nic, first_device(n) + wiring(n).first_nic + nic,
+                         graph(n).nic_remaining(nic) * of(n).nic_rate});
     return found;
   }
 
@@ -108,7 +199,8 @@ struct Cluster::Implementation {
   }
 
   ClusterRequest request;
-  NodeGraph node;
+  std::vector<NodeClass> classes;
+  std::vector<int> class_of, first_devices, first_links, first_ports;  ///< by node
   FabricGraph fabric;
   std::vector<Device> devices;
   std::vector<Link> links;
@@ -137,51 +229,113 @@ std::string Cluster::link_name(int link) const {
 int Cluster::gpu_count() const { return node_count() * gpus_per_node(); }
 int Cluster::gpus_per_node() const { return implementation_->request.gpus_per_node; }
 int Cluster::node_count() const { return implementation_->request.nodes; }
-int Cluster::nics_per_node() const { return implementation_->wiring().nics; }
-bool Cluster::gpudirect() const { return implementation_->gpudirect(); }
+int Cluster::nics_per_node() const { return nics_of_node(0); }
+int Cluster::nics_of_node(int node) const { return implementation_->wiring(node).nics; }
+int Cluster::node_class(int node) const {
+  return implementation_->class_of.at(static_cast<std::size_t>(node));
+}
+int Cluster::node_classes() const { return static_cast<int>(implementation_->classes.size()); }
+const NodeSpec& Cluster::node_spec(int node) const { return implementation_->request.node_at(node); }
+int Cluster::first_link(int node) const { return implementation_->first_link(node); }
+bool Cluster::gpudirect(int node) const { return implementation_->gpudirect(node); }
+bool Cluster::gpudirect() const {
+  bool all = true;
+  for (int node = 0; all && node < node_count(); ++node) all = gpudirect(node);
+  return all;
+}
+
+double Cluster::gpu_speed(int rank) const {
+  STEPCAST_CHECK(rank >= 0 && rank < gpu_count(), "no such rank");
+  return implementation_->graph(rank / gpus_per_node()).gpu_speed(rank % gpus_per_node());
+}
 
 int Cluster::gpu_device(int rank) const {
   STEPCAST_CHECK(rank >= 0 && rank < gpu_count(), "no such rank");
-  return rank / gpus_per_node() * implementation_->node_size() + rank % gpus_per_node();
+  return implementation_->first_device(rank / gpus_per_node()) + rank % gpus_per_node();
 }
 
 int Cluster::nic_device(int node, int nic) const {
-  STEPCAST_CHECK(node >= 0 && node < node_count() && nic >= 0 && nic < nics_per_node(), "no such NIC");
-  return node * implementation_->node_size() + implementation_->wiring().first_nic + nic;
+  STEPCAST_CHECK(node >= 0 && node < node_count() && nic >= 0 && nic < nics_of_node(node), "no such NIC");
+  return implementation_->first_device(node) + implementation_->wiring(node).first_nic + nic;
 }
 
 int Cluster::host_device(int node, int socket) const {
-  const NodeWiring& wiring = implementation_->wiring();
-  STEPCAST_CHECK(node >= 0 && node < node_count() && socket >= 0 && socket < wiring.sockets,
-                 "no such socket");
-  return node * implementation_->node_size() + wiring.first_host + socket;
+  STEPCAST_CHECK(
+      node >= 0 && node < node_count() && socket >= 0 && socket < implementation_->wiring(node).sockets,
+      "no such socket");
+  return implementation_->first_device(node) + implementation_->wiring(node).first_host + socket;
 }
 
-std::vector<int> Cluster::nics_near(int local_rank) const {
+int Cluster::device_named(const std::string& name) const {
+  std::vector<std::string> known;
+  const auto part = node_part_of(name);
+  for (std::size_t i = 0; i < devices().size(); ++i) {
+    const Device& device = devices()[i];
+    if (device.name == name) return static_cast<int>(i);
+    if (device.node < 0 || device.node == (part ? part->node : 0)) known.push_back(device.name);
+  }
+  throw std::invalid_argument("the cluster has no \"" + name + "\": " + suggest(name, known));
+}
+
+std::vector<int> Cluster::links_at(const std::string& name) const {
+  std::vector<int> found;
+  const auto collect = [&](const auto& belongs) {
+    for (std::size_t i = 0; i < links().size(); ++i)
+      if (belongs(links()[i])) found.push_back(static_cast<int>(i));
+  };
+  for (const LinkKind kind :
+       {LinkKind::nvlink, LinkKind::pcie, LinkKind::host, LinkKind::nic, LinkKind::fabric}) {
+    if (name != name_of(kind)) continue;
+    collect([&](const Link& link) { return link.kind == kind; });
+    return found;
+  }
+  const FaultEnds ends = ends_of(name);
+  const int first = device_named(ends.first);
+  if (ends.second.empty()) {
+    const bool cable = devices()[static_cast<std::size_t>(first)].kind == DeviceKind::nic;
+    collect([&](const Link& link) {
+      return (link.from == first || link.to == first) && (!cable || link.kind == LinkKind::nic);
+    });
+  } else {
+    const int second = device_named(ends.second);
+    collect([&](const Link& link) {
+      return (link.from == first && link.to == second) || (link.from == second && link.to == first);
+    });
+    if (found.empty()) throw std::invalid_argument("no link joins " + ends.first + " and " + ends.second);
+  }
+  return found;
+}
+
+std::vector<int> Cluster::nics_near(int local_rank, int node) const {
   STEPCAST_CHECK(local_rank >= 0 && local_rank < gpus_per_node(), "no such local rank");
-  return implementation_->node.nics_near(local_rank);
+  return implementation_->graph(node).nics_near(local_rank);
 }
 
-int Cluster::gpu_near_nic(int nic) const { return implementation_->node.gpu_near_nic(nic); }
+int Cluster::gpu_near_nic(int nic, int node) const { return implementation_->graph(node).gpu_near_nic(nic); }
 
 std::vector<int> Cluster::network_route(int rank, int nic, int peer_rank, int peer_nic) const {
   const Implementation& all = *implementation_;
   STEPCAST_CHECK(rank >= 0 && rank < gpu_count() && peer_rank >= 0 && peer_rank < gpu_count(),
                  "no such rank");
-  STEPCAST_CHECK(nic >= 0 && nic < nics_per_node() && peer_nic >= 0 && peer_nic < nics_per_node(),
-                 "no such NIC");
-  if (all.request.topology == "rail-only") nic = peer_nic;
   const int node = rank / gpus_per_node();
   const int peer_node = peer_rank / gpus_per_node();
-  std::vector<int> links =
-      shifted(all.node.to_nic(rank % gpus_per_node(), nic, gpudirect()), node * all.node_links());
-  const std::vector<int> across =
-      all.fabric.path(node * nics_per_node() + nic, peer_node * nics_per_node() + peer_nic);
+  STEPCAST_CHECK(nic >= 0 && nic < nics_of_node(node) && peer_nic >= 0 && peer_nic < nics_of_node(peer_node),
+                 "no such NIC");
+  if (all.request.topology == "rail-only") nic = peer_nic;
+  std::vector<int> links = way_to_nic(node, rank % gpus_per_node(), nic);
+  const std::vector<int> across = all.fabric.path(all.port(node, nic), all.port(peer_node, peer_nic));
   links.insert(links.end(), across.begin(), across.end());
-  const std::vector<int> arrival = shifted(
-      all.node.from_nic(peer_nic, peer_rank % gpus_per_node(), gpudirect()), peer_node * all.node_links());
+  const std::vector<int> arrival = way_from_nic(peer_node, peer_nic, peer_rank % gpus_per_node());
   links.insert(links.end(), arrival.begin(), arrival.end());
   return links;
+}
+
+std::vector<int> Cluster::way_to_nic(int node, int local_rank, int nic) const {
+  return shifted(implementation_->graph(node).to_nic(local_rank, nic, gpudirect(node)), first_link(node));
+}
+
+std::vector<int> Cluster::way_from_nic(int node, int nic, int local_rank) const {
+  return shifted(implementation_->graph(node).from_nic(nic, local_rank, gpudirect(node)), first_link(node));
 }
 
 std::vector<int> Cluster::route(int from, int to) const {
@@ -190,30 +344,38 @@ std::vector<int> Cluster::route(int from, int to) const {
   const Device& b = all.devices.at(static_cast<std::size_t>(to));
   if (from == to) return {};
   if (a.node >= 0 && a.node == b.node) {
-    const int first = a.node * all.node_size();
-    return shifted(all.node.path(from - first, to - first), a.node * all.node_links());
+    const int first = all.first_device(a.node);
+    return shifted(all.graph(a.node).path(from - first, to - first), all.first_link(a.node));
   }
   if (a.kind == DeviceKind::gpu && b.kind == DeviceKind::gpu) {
     const bool rails = all.request.topology == "rail-only" || all.request.topology == "rail-optimized";
-    const int peer_nic = nics_near(b.index).front();
-    const int nic = rails ? peer_nic : nics_near(a.index).front();
+    const int peer_nic = nics_near(b.index, b.node).front();
+    const int nic = rails ? peer_nic : nics_near(a.index, a.node).front();
     return network_route(a.node * gpus_per_node() + a.index, nic, b.node * gpus_per_node() + b.index,
                          peer_nic);
   }
   if (a.kind == DeviceKind::nic && b.kind == DeviceKind::nic) {
-    const int nic = a.node * nics_per_node() + a.index;
-    const int peer = b.node * nics_per_node() + b.index;
+    const int nic = all.port(a.node, a.index), peer = all.port(b.node, b.index);
     if (all.fabric.connected(nic, peer)) return all.fabric.path(nic, peer);
   }
   return all.search_everywhere(from, to);
 }
 
-int Cluster::nvlink_connections(int local_rank, int peer) const {
-  STEPCAST_CHECK(local_rank >= 0 && local_rank < gpus_per_node() && peer >= 0 && peer < gpus_per_node(),
-                 "no such local rank");
-  return implementation_->wiring().nvlinks[static_cast<std::size_t>(local_rank * gpus_per_node() + peer)];
+std::vector<FlowShare> Cluster::fabric_flow(int node, int nic, int peer_node, int peer_nic) const {
+  return implementation_->fabric.flow(implementation_->port(node, nic),
+                                      implementation_->port(peer_node, peer_nic));
 }
 
-bool Cluster::nvlink_everywhere() const { return implementation_->node.nvlink_everywhere(); }
+int Cluster::nvlink_connections(int local_rank, int peer, int node) const {
+  STEPCAST_CHECK(local_rank >= 0 && local_rank < gpus_per_node() && peer >= 0 && peer < gpus_per_node(),
+                 "no such local rank");
+  return implementation_->wiring(node).nvlinks[static_cast<std::size_t>(local_rank * gpus_per_node() + peer)];
+}
+
+bool Cluster::nvlink_everywhere() const {
+  bool all = true;
+  for (const NodeClass& kind : implementation_->classes) all = all && kind.graph->nvlink_everywhere();
+  return all;
+}
 
 }  // namespace stepcast

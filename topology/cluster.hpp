@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -9,6 +10,7 @@
 
 #include "base/units.hpp"
 #include "topology/fabric.hpp"
+#include "topology/fault.hpp"
 #include "topology/node.hpp"
 
 namespace stepcast {
@@ -36,6 +38,19 @@ struct Link {
   Seconds latency;  ///< network: they add up to the fabric's; inside a node 0, since NCCL's steps carry it
 };
 
+struct FlowShare {
+  int link{};
+  double share{};
+};
+
+/// Nodes that differ from the others: another server, slower or fewer network cards.
+struct NodeGroup {
+  int first{}, count{1};  ///< node numbers first .. first + count - 1
+  NodeSpec node;
+  std::optional<BytesPerSecond> link_rate;  ///< of their cards; else the fabric's
+  std::optional<int> nics_per_node;         ///< else the fabric's, or the node's own
+};
+
 /// What the scenario asks for, presets already loaded.
 struct ClusterRequest {
   int nodes{1};
@@ -46,6 +61,10 @@ struct ClusterRequest {
   std::string topology{"single-switch"};  ///< also leaf-spine, fat-tree, rail-optimized, rail-only
   double oversubscription{1.0};           ///< leaf downlink over uplink capacity, >= 1
   std::string routing{"spray"};           ///< also ecmp, static
+  std::vector<NodeGroup> node_groups;     ///< nodes beyond `nodes` are left out
+  std::vector<LinkFault> faults;          ///< those at nodes beyond `nodes` are left out
+
+  [[nodiscard]] const NodeSpec& node_at(int index) const;
 };
 
 /// Devices and directed links of the whole cluster with routes between devices. Immutable; safe to share.
@@ -53,8 +72,9 @@ struct ClusterRequest {
 /// only.
 class Cluster {
  public:
-  /// @throws std::invalid_argument: counts below 1 or above the node's, oversubscription below 1, a topology
-  /// or routing that is not known or not built yet (dragonfly+, torus), several nodes without a fabric.
+  /// @throws std::invalid_argument: counts below 1 or above a node's, oversubscription below 1, a topology
+  /// or routing that is not known or not built yet (dragonfly+, torus), several nodes without a fabric, a
+  /// fault at something that is not there or that leaves a node without network.
   explicit Cluster(const ClusterRequest& request);
   ~Cluster();
   Cluster(Cluster&&) noexcept;
@@ -68,15 +88,32 @@ class Cluster {
   [[nodiscard]] int gpu_count() const;
   [[nodiscard]] int gpus_per_node() const;
   [[nodiscard]] int node_count() const;
-  [[nodiscard]] int nics_per_node() const;
+  [[nodiscard]] int nics_per_node() const;  ///< of the first node
+  [[nodiscard]] int nics_of_node(int node) const;
+  /// Nodes of one class are alike in wiring, cards and damage; classes count from 0 in the order of their
+  /// first node.
+  [[nodiscard]] int node_class(int node) const;
+  [[nodiscard]] int node_classes() const;
+  [[nodiscard]] const NodeSpec& node_spec(int node) const;
+  /// Number of the node's first link; its others follow in the order of its wiring.
+  [[nodiscard]] int first_link(int node) const;
+  /// Share of its usual speed at which the rank's GPU computes.
+  [[nodiscard]] double gpu_speed(int rank) const;
+  /// Links that a name stands for, both directions: a device (its links; of a NIC, its cable), a link
+  /// "leaf0 - spine1", or a kind of link ("nvlink", "pcie", "host", "nic", "fabric").
+  /// @throws std::invalid_argument: nothing bears that name (with a suggestion)
+  [[nodiscard]] std::vector<int> links_at(const std::string& name) const;
+  /// @throws std::invalid_argument: no such device (with a suggestion)
+  [[nodiscard]] int device_named(const std::string& name) const;
   /// Device of global rank r: node r / gpus_per_node, local rank r % gpus_per_node.
   [[nodiscard]] int gpu_device(int rank) const;
   [[nodiscard]] int nic_device(int node, int nic) const;
   [[nodiscard]] int host_device(int node, int socket) const;
-  /// NICs of the node by PCIe distance from the GPU (nearest first, ties by number).
-  [[nodiscard]] std::vector<int> nics_near(int local_rank) const;
+  /// Living NICs of the node by PCIe distance from the GPU (nearest first, ties by number).
+  [[nodiscard]] std::vector<int> nics_near(int local_rank, int node = 0) const;
   /// The GPU (local rank) that feeds NIC `nic`: the nearest one, ties spread so that every NIC has its own.
-  [[nodiscard]] int gpu_near_nic(int nic) const;
+  /// -1 for a dead NIC.
+  [[nodiscard]] int gpu_near_nic(int nic, int node = 0) const;
 
   /// Links of the cheapest path (NVLink before PCIe before host before network), in order; empty when from ==
   /// to. GPUs of one node without NVLink and without peer access go through the memory of the sender's host;
@@ -91,10 +128,15 @@ class Cluster {
   /// the NIC sends over NVLink by the GPU that is (NCCL's PXN). On `rail-only`, where rails do not meet,
   /// peer_nic stands for both ends.
   [[nodiscard]] std::vector<int> network_route(int rank, int nic, int peer_rank, int peer_nic) const;
-  /// True when both the node and the fabric let a NIC read GPU memory.
+  [[nodiscard]] std::vector<FlowShare> fabric_flow(int node, int nic, int peer_node, int peer_nic) const;
+  /// Its two ends inside the nodes: from a GPU to a card, and from a card to a GPU.
+  [[nodiscard]] std::vector<int> way_to_nic(int node, int local_rank, int nic) const;
+  [[nodiscard]] std::vector<int> way_from_nic(int node, int nic, int local_rank) const;
+  /// True when both the node and the fabric let a NIC read GPU memory; of the cluster when all nodes do.
   [[nodiscard]] bool gpudirect() const;
+  [[nodiscard]] bool gpudirect(int node) const;
   /// Number of direct NVLink connections between two local GPUs (mesh: 0, 1, 2; switch: all links of a GPU).
-  [[nodiscard]] int nvlink_connections(int local_rank, int peer) const;
+  [[nodiscard]] int nvlink_connections(int local_rank, int peer, int node = 0) const;
   /// True when every pair of GPUs of a node reaches each other by NVLink alone.
   [[nodiscard]] bool nvlink_everywhere() const;
 

@@ -17,31 +17,32 @@ std::uint64_t mixed(std::uint64_t x) {
 
 }  // namespace
 
-void FabricGraph::place_leaves(const ClusterRequest& request, int nics_per_node) {
+void FabricGraph::place_leaves(const ClusterRequest& request, const std::vector<FabricPort>& ports) {
+  int nics_per_node = 0;
+  for (const auto& port : ports) nics_per_node = std::max(nics_per_node, port.nic + 1);
   const int down_ports = std::max(1, request.fabric.leaf_ports / 2);
   const int nodes_per_leaf = std::max(1, down_ports / nics_per_node);
   const int leaves_per_node = (nics_per_node + down_ports - 1) / down_ports;
-  for (int node = 0; node < request.nodes; ++node) {
-    for (int nic = 0; nic < nics_per_node; ++nic) {
-      int leaf = 0;
-      if (request.topology == "rail-only") {
-        leaf = nic;
-      } else if (request.topology == "rail-optimized") {
-        leaf = node / down_ports * nics_per_node + nic;
-      } else if (request.topology != "single-switch") {
-        leaf = leaves_per_node > 1 ? node * leaves_per_node + nic / down_ports : node / nodes_per_leaf;
-      }
-      leaf_of_.push_back(leaf);
-      leaves_ = std::max(leaves_, leaf + 1);
+  for (const auto& port : ports) {
+    int leaf = 0;
+    if (request.topology == "rail-only") {
+      leaf = port.nic;
+    } else if (request.topology == "rail-optimized") {
+      leaf = port.node / down_ports * nics_per_node + port.nic;
+    } else if (request.topology != "single-switch") {
+      leaf = leaves_per_node > 1 ? port.node * leaves_per_node + port.nic / down_ports
+                                 : port.node / nodes_per_leaf;
     }
+    leaf_of_.push_back(leaf);
+    leaves_ = std::max(leaves_, leaf + 1);
   }
 }
 
-FabricGraph::FabricGraph(const ClusterRequest& request, int nics_per_node,
-                         const std::vector<int>& nic_devices, std::vector<Device>& devices,
+FabricGraph::FabricGraph(const ClusterRequest& request, const std::vector<FabricPort>& ports,
+                         const std::vector<LinkFault>& /*faults*/, std::vector<Device>& devices,
                          std::vector<Link>& links)
     : hashed_(request.routing == "ecmp") {
-  place_leaves(request, nics_per_node);
+  place_leaves(request, ports);
   const BytesPerSecond rate = request.fabric.link_rate;
   const int first_leaf = static_cast<int>(devices.size());
   for (int leaf = 0; leaf < leaves_; ++leaf) {
@@ -50,11 +51,11 @@ FabricGraph::FabricGraph(const ClusterRequest& request, int nics_per_node,
   std::vector<int> members(static_cast<std::size_t>(leaves_), 0);
   first_nic_link_ = static_cast<int>(links.size());
   const Seconds half = request.fabric.link_latency / 2;
-  for (std::size_t nic = 0; nic < nic_devices.size(); ++nic) {
+  for (std::size_t nic = 0; nic < ports.size(); ++nic) {
     const int leaf = leaf_of_[nic];
     ++members[static_cast<std::size_t>(leaf)];
-    links.push_back({LinkKind::nic, nic_devices[nic], first_leaf + leaf, rate, half});
-    links.push_back({LinkKind::nic, first_leaf + leaf, nic_devices[nic], rate, half});
+    links.push_back({LinkKind::nic, ports[nic].device, first_leaf + leaf, ports[nic].rate, half});
+    links.push_back({LinkKind::nic, first_leaf + leaf, ports[nic].device, ports[nic].rate, half});
   }
   if (leaves_ < 2 || request.topology == "rail-only") return;
 
@@ -82,6 +83,12 @@ int FabricGraph::spine_for(int nic, int peer) const {
   if (!hashed_) return peer % spines_;
   const std::uint64_t pair = (static_cast<std::uint64_t>(nic) << 32U) | static_cast<std::uint64_t>(peer);
   return static_cast<int>(mixed(pair) % static_cast<std::uint64_t>(spines_));
+}
+
+std::vector<FlowShare> FabricGraph::flow(int nic, int peer) const {
+  std::vector<FlowShare> shares;
+  for (const int link : path(nic, peer)) shares.push_back({link, 1.0});
+  return shares;
 }
 
 std::vector<int> FabricGraph::path(int nic, int peer) const {

@@ -7,6 +7,11 @@
 
 namespace stepcast {
 
+struct FabricPort {
+  int node{}, nic{}, device{};
+  BytesPerSecond rate;
+};
+
 /// The network between nodes: NICs on leaf switches, leaves on spines. NIC number = node x NICs per node +
 /// NIC.
 ///
@@ -23,9 +28,9 @@ namespace stepcast {
 /// NIC modulo the spines (D-mod-K).
 class FabricGraph {
  public:
-  /// `nic_devices` by NIC number. New switches and links are appended to the cluster's.
-  FabricGraph(const ClusterRequest& request, int nics_per_node, const std::vector<int>& nic_devices,
-              std::vector<Device>& devices, std::vector<Link>& links);
+  /// New switches and links are appended to the cluster's.
+  FabricGraph(const ClusterRequest& request, const std::vector<FabricPort>& ports,
+              const std::vector<LinkFault>& faults, std::vector<Device>& devices, std::vector<Link>& links);
   FabricGraph() = default;
 
   [[nodiscard]] bool connected(int nic, int peer) const {
@@ -33,10 +38,11 @@ class FabricGraph {
   }
   /// Links from NIC to NIC. Both must be connected.
   [[nodiscard]] std::vector<int> path(int nic, int peer) const;
+  [[nodiscard]] std::vector<FlowShare> flow(int nic, int peer) const;
 
  private:
   [[nodiscard]] int leaf_of(int nic) const { return leaf_of_.at(static_cast<std::size_t>(nic)); }
-  void place_leaves(const ClusterRequest& request, int nics_per_node);
+  void place_leaves(const ClusterRequest& request, const std::vector<FabricPort>& ports);
   [[nodiscard]] int spine_for(int nic, int peer) const;
 
   std::vector<int> leaf_of_;

@@ -6,8 +6,10 @@
 
 namespace stepcast {
 
-NodeGraph::NodeGraph(const NodeSpec& node, int gpus_used, const std::vector<NicPlace>& nics)
+NodeGraph::NodeGraph(const NodeSpec& node, int gpus_used, const std::vector<NicPlace>& nics,
+                     const std::vector<LinkFault>& faults)
     : wiring_(wire_node(node, gpus_used, nics)),
+      health_(damage(wiring_, faults)),
       peer_to_peer_(node.pcie_peer_to_peer),
       search_(static_cast<int>(wiring_.devices.size()), wiring_.links),
       rows_(std::make_unique<Rows[]>(3 * wiring_.devices.size())) {
@@ -56,7 +58,7 @@ std::vector<int> NodeGraph::to_nic(int gpu, int nic, bool gpudirect) const {
   int from = gpu;
   if (gpudirect) {
     const int feeder = gpu_near_nic(nic);
-    if (bus_cost(gpu, card) > bus_cost(feeder, card)) {
+    if (feeder >= 0 && bus_cost(gpu, card) > bus_cost(feeder, card)) {
       links = search(gpu, feeder, Reach::nvlink);
       if (!links.empty()) from = feeder;
     }
@@ -81,7 +83,8 @@ std::vector<int> NodeGraph::from_nic(int nic, int gpu, bool gpudirect) const {
 
 std::vector<int> NodeGraph::nics_near(int gpu) const {
   std::vector<int> order;
-  for (int nic = 0; nic < wiring_.nics; ++nic) order.push_back(nic);
+  for (int nic = 0; nic < wiring_.nics; ++nic)
+    if (gpu_near_nic(nic) >= 0) order.push_back(nic);
   std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
     return bus_cost(gpu, wiring_.first_nic + a) < bus_cost(gpu, wiring_.first_nic + b);
   });
@@ -98,6 +101,15 @@ void NodeGraph::find_feeders() {
   std::vector<int> fed(static_cast<std::size_t>(wiring_.gpus), 0);
   for (int nic = 0; nic < wiring_.nics; ++nic) {
     const PathSearch::Row& distances = row(wiring_.first_nic + nic, Reach::bus);
+    const auto reached = [&](int gpu) {
+      return std::isfinite(distances.cost[static_cast<std::size_t>(gpu)]);
+    };
+    bool any = false;
+    for (int gpu = 0; gpu < wiring_.gpus; ++gpu) any = any || reached(gpu);
+    if (!any || nic_remaining(nic) <= 0) {
+      feeder_.push_back(-1);
+      continue;
+    }
     int best = 0;
     const auto rank = [&](int gpu) {
       return std::tuple(distances.cost[static_cast<std::size_t>(gpu)], fed[static_cast<std::size_t>(gpu)],

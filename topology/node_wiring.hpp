@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "topology/cluster.hpp"
+#include "topology/fault.hpp"
 
 namespace stepcast {
 
@@ -36,5 +37,16 @@ struct NodeWiring {
 /// One directed link GPU -> NVSwitch and one back per GPU with the rate of all its NVLinks; on a mesh one
 /// directed link per pair and direction with links x rate. Links without a rate (no [pcie]) are left out.
 [[nodiscard]] NodeWiring wire_node(const NodeSpec& node, int gpus_used, const std::vector<NicPlace>& nics);
+
+/// What faults leave of the cards' cables and of the GPUs' speed, shares by number.
+struct NodeHealth {
+  std::vector<double> nics, gpus;
+};
+
+/// Lowers link capacities and, in whole links, the NVLink connections; `at` without "nodeN.". The same fault
+/// twice counts twice.
+/// @throws std::invalid_argument: a name that the node does not have (with the ones that it has), two devices
+/// without a link between them, a dead GPU
+[[nodiscard]] NodeHealth damage(NodeWiring& wiring, const std::vector<LinkFault>& faults);
 
 }  // namespace stepcast

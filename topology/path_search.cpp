@@ -65,9 +65,10 @@ PathSearch::PathSearch(int devices, std::span<const Link> links)
     : implementation_(std::make_unique<Implementation>(devices)) {
   implementation_->link_source.reserve(links.size());
   for (std::size_t i = 0; i < links.size(); ++i) {
+    implementation_->link_source.push_back(links[i].from);
+    if (!(links[i].capacity.value > 0)) continue;  // dead
     boost::add_edge(static_cast<std::size_t>(links[i].from), static_cast<std::size_t>(links[i].to),
                     Arc{static_cast<int>(i), links[i].kind, cost_of(links[i])}, implementation_->graph);
-    implementation_->link_source.push_back(links[i].from);
   }
 }
 PathSearch::~PathSearch() = default;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -40,6 +41,7 @@ struct GroupSet {
   std::vector<GroupShape> shapes;
   GroupTraits traits;
   bool regular{};
+  bool reducing_switch{};                                                        ///< on every node
   double rings_inside{};                                                         ///< 0: not computed yet
   std::map<std::pair<std::pair<Operation, Algorithm>, int>, Loaded> alone, all;  ///< first group; every group
   std::map<std::pair<const std::vector<LinkLoad>*, Protocol>, SharedLoads> on_wire;
@@ -58,13 +60,15 @@ double positive_or(double value, double otherwise) { return value > 0 ? value : 
 }  // namespace
 
 struct CollectiveModel::Implementation {
-  Implementation(std::shared_ptr<const Cluster> shared, const Profile& profile)
+  Implementation(std::shared_ptr<const Cluster> shared, const Profile& profile,
+                 const CollectiveOptions& options)
       : cluster(std::move(shared)),
         links(profile.links),
         measured(profile.collectives),
         paths(*cluster),
         loads(paths),
-        rates(*cluster, links) {}
+        rates(*cluster,
+              options.links_of_class.empty() ? std::vector<LinkProfile>{links} : options.links_of_class) {}
 
   GroupSet& groups_of(const std::vector<Group>& groups);
   const Loaded& loaded(GroupSet& set, bool all, Operation operation, Algorithm algorithm, int lanes_at_most);
@@ -104,12 +108,18 @@ GroupSet& CollectiveModel::Implementation::groups_of(const std::vector<Group>& g
   traits.gpudirect = paths.gpudirect();
   set.regular = first.ranks == traits.nodes * traits.per_node;
   traits.nvlink = traits.per_node > 1;
+  set.reducing_switch = true;
+  std::set<std::pair<int, std::vector<int>>> seen;  // nodes with the same members of one class are alike
   for (const auto& node : first.nodes) {
-    if (!traits.nvlink) break;
-    for (const auto& lane : node_lanes(paths, node.locals, traits.nodes > 1))
+    if (!seen.emplace(cluster->node_class(node.node), node.locals).second) continue;
+    const NodeSpec& spec = cluster->node_spec(node.node);
+    set.reducing_switch =
+        set.reducing_switch && spec.nvlink_sharp && spec.nvlink == NodeSpec::Nvlink::fabric_switch;
+    if (!traits.nvlink) continue;
+    for (const auto& lane : node_lanes(paths, node.node, node.locals, traits.nodes > 1))
       for (std::size_t i = 0; i + 1 < lane.order.size(); ++i)
-        traits.nvlink = traits.nvlink && paths.all_nvlink(paths.between(lane.order[i], lane.order[i + 1]));
-    if (set.regular) break;  // the first node stands for the others
+        traits.nvlink = traits.nvlink && paths.all_nvlink(node.node, paths.between(node.node, lane.order[i],
+                                                                                   lane.order[i + 1]));
   }
   return set;
 }
@@ -201,9 +211,7 @@ Estimate CollectiveModel::Implementation::estimate(GroupSet& set, Operation oper
 
 Estimate CollectiveModel::Implementation::fastest(GroupSet& set, Operation operation, Bytes payload,
                                                   const CollectiveForce& force) {
-  const NodeTraits node{cluster->request().node.nvlink_sharp && set.traits.nvlink &&
-                            cluster->request().node.nvlink == NodeSpec::Nvlink::fabric_switch,
-                        set.regular};
+  const NodeTraits node{set.reducing_switch && set.traits.nvlink, set.regular};
   Estimate best;
   best.time = Seconds(std::numeric_limits<double>::infinity());
   for (const Way& way : possible_ways(nccl_constants(), operation, set.traits, node, force)) {
@@ -265,8 +273,9 @@ void CollectiveModel::Implementation::use_measured(CollectivePlan& plan, GroupSe
   if (!shares.empty()) plan.host_share = std::min(1.0, interpolate_ratio(shares, payload));
 }
 
-CollectiveModel::CollectiveModel(std::shared_ptr<const Cluster> cluster, const Profile& profile)
-    : implementation_(std::make_unique<Implementation>(std::move(cluster), profile)) {}
+CollectiveModel::CollectiveModel(std::shared_ptr<const Cluster> cluster, const Profile& profile,
+                                 const CollectiveOptions& options)
+    : implementation_(std::make_unique<Implementation>(std::move(cluster), profile, options)) {}
 
 CollectiveModel::~CollectiveModel() = default;
 

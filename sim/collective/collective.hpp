@@ -52,11 +52,18 @@ struct CollectiveForce {
   int channels{};  ///< 0: automatic
 };
 
+/// What a CollectiveModel takes besides the cluster and its profile.
+struct CollectiveOptions {
+  std::vector<LinkProfile>
+      links_of_class;  ///< by Cluster::node_class; empty: the profile's links on all nodes
+};
+
 /// How collectives load the links of one cluster. Memoizes by group set; share one between points with the
 /// same cluster and profile, on one thread.
 class CollectiveModel {
  public:
-  CollectiveModel(std::shared_ptr<const Cluster> cluster, const Profile& profile);
+  CollectiveModel(std::shared_ptr<const Cluster> cluster, const Profile& profile,
+                  const CollectiveOptions& options = {});
   ~CollectiveModel();
 
   /// `groups`: every communicator that makes this same call at the same time (all shard groups of HSDP, say);

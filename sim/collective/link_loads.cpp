@@ -20,40 +20,59 @@ double ring_bytes_per_hop(Operation operation, int ranks) {
 }
 
 struct LinkLoads::Sum {
-  explicit Sum(const NodePaths& node_paths)
-      : paths(node_paths), weights(node_paths.cluster().links().size()) {}
+  Sum(const NodePaths& node_paths, std::vector<double>& zeros) : paths(node_paths), weights(zeros) {
+    weights.resize(node_paths.cluster().links().size());
+  }
 
+  void add_link(int link, double weight) {
+    double& sum = weights[static_cast<std::size_t>(link)];
+    if (sum == 0) touched.push_back(link);
+    sum += weight;
+  }
   void add(int node, const LocalPath& path, double weight) {
-    for (const int place : path) weights[static_cast<std::size_t>(paths.link(node, place))] += weight;
+    for (const int place : path) add_link(paths.link(node, place), weight);
+  }
+  /// The sums by link, and zeros again for the next call.
+  std::vector<LinkLoad> take() {
+    std::sort(touched.begin(), touched.end());
+    std::vector<LinkLoad> loads;
+    loads.reserve(touched.size());
+    for (const int link : touched) {
+      double& sum = weights[static_cast<std::size_t>(link)];
+      if (sum > 0) loads.push_back({link, sum});
+      sum = 0;
+    }
+    touched.clear();
+    return loads;
   }
   void add_fabric(int node, int nic, int peer_node, int peer_nic, double weight) {
     const FabricPath& fabric = paths.fabric(node, nic, peer_node, peer_nic);
-    weights[static_cast<std::size_t>(paths.nic_up(node, nic))] += weight;
-    weights[static_cast<std::size_t>(paths.nic_down(peer_node, peer_nic))] += weight;
-    for (const int link : fabric.links) weights[static_cast<std::size_t>(link)] += weight;
+    add_link(paths.nic_up(node, nic), weight);
+    add_link(paths.nic_down(peer_node, peer_nic), weight);
+    for (const FlowShare& way : fabric.links) add_link(way.link, way.share * weight);
     switches += fabric.further_switches;
     ++crossings;
   }
   /// From one GPU's door to another's.
   void add_network(int node, int local, int nic, int peer_node, int peer_nic, int peer, double weight) {
-    add(node, paths.to_nic(local, nic), weight);
+    add(node, paths.to_nic(node, local, nic), weight);
     add_fabric(node, nic, peer_node, peer_nic, weight);
-    add(peer_node, paths.from_nic(peer_nic, peer), weight);
+    add(peer_node, paths.from_nic(peer_node, peer_nic, peer), weight);
   }
   /// Spread over the NICs of both ends; with rails the sender hands over to its neighbour on the receiver's
   /// rail.
   void add_message(int node, int local, int peer_node, int peer, double weight) {
     if (node == peer_node) {
-      add(node, paths.between(local, peer), weight);
+      add(node, paths.between(node, local, peer), weight);
       return;
     }
-    const auto &out = paths.nics_of(local), &in = paths.nics_of(peer);
+    const auto &out = paths.nics_of(node, local), &in = paths.nics_of(peer_node, peer);
     const double share = weight / static_cast<double>(in.size());
     for (std::size_t i = 0; i < in.size(); ++i) {
-      if (paths.rails()) {
-        const int feeder = paths.cluster().gpu_near_nic(in[i]);
-        const bool hand_over = feeder != local && paths.all_nvlink(paths.between(local, feeder));
-        if (hand_over) add(node, paths.between(local, feeder), share);
+      if (paths.rails() && paths.has_nic(node, in[i])) {
+        const int feeder = paths.cluster().gpu_near_nic(in[i], node);
+        const bool hand_over = feeder != local && paths.all_nvlink(node, paths.between(node, local, feeder));
+        if (hand_over) add(node, paths.between(node, local, feeder), share);
         add_network(node, hand_over ? feeder : local, in[i], peer_node, in[i], peer, share);
       } else {
         add_network(node, local, out[i % out.size()], peer_node, in[i], peer, share);
@@ -62,30 +81,55 @@ struct LinkLoads::Sum {
   }
 
   const NodePaths& paths;
-  std::vector<double> weights;
+  std::vector<double>& weights;
+  std::vector<int> touched;
   double switches{};
   double crossings{};
 };
 
-const std::vector<Lane>& LinkLoads::lanes(const std::vector<int>& members, bool across_nodes) const {
-  const auto [entry, fresh] = lanes_.try_emplace({members, across_nodes});
-  if (fresh) entry->second = node_lanes(paths_, members, across_nodes);
+const std::vector<Lane>& LinkLoads::lanes(const NodeMembers& node, bool across_nodes) const {
+  const auto [entry, fresh] =
+      lanes_.try_emplace({paths_.cluster().node_class(node.node), node.locals, across_nodes});
+  if (fresh) entry->second = node_lanes(paths_, node.node, node.locals, across_nodes);
   return entry->second;
 }
 
-int LinkLoads::lane_count(const GroupShape& group, int lanes_at_most) const {
+LinkLoads::LaneChoice LinkLoads::choose_lanes(const GroupShape& group, int lanes_at_most) const {
+  const bool across = group.node_count() > 1;
   std::size_t fewest = 0;
+  std::vector<int> common;  // NICs that all nodes have a lane for
+  const std::vector<Lane>* last = nullptr;
+  bool alike = true;
   for (const auto& node : group.nodes) {
-    const std::size_t here = lanes(node.locals, group.node_count() > 1).size();
-    fewest = fewest == 0 ? here : std::min(fewest, here);
+    const auto& own = lanes(node, across);
+    if (&own == last) continue;
+    alike = alike && last == nullptr;
+    fewest = last == nullptr ? own.size() : std::min(fewest, own.size());
+    std::vector<int> nics;
+    for (const Lane& lane : own)
+      if (last == nullptr || std::find(common.begin(), common.end(), lane.nic) != common.end())
+        nics.push_back(lane.nic);
+    common = std::move(nics);
+    last = &own;
   }
-  const int count = static_cast<int>(fewest);
-  return lanes_at_most > 0 ? std::min(count, lanes_at_most) : count;
+  LaneChoice choice;
+  choice.count = static_cast<int>(fewest);
+  if (lanes_at_most > 0) choice.count = std::min(choice.count, lanes_at_most);
+  // Rails stay on their own switches where every node has them.
+  if (!alike && common.size() == fewest) choice.nics = std::move(common);
+  return choice;
+}
+
+const Lane& LinkLoads::lane(const std::vector<Lane>& own, const LaneChoice& choice, int number) {
+  const auto index = static_cast<std::size_t>(number);
+  if (choice.nics.empty()) return own[index];
+  return *std::find_if(own.begin(), own.end(),
+                       [&](const Lane& lane) { return lane.nic == choice.nics[index]; });
 }
 
 void LinkLoads::ring(Sum& sum, Operation operation, const GroupShape& group, int lanes_at_most) const {
-  const int count = lane_count(group, lanes_at_most);
-  const double weight = ring_bytes_per_hop(operation, group.ranks) / count;
+  const LaneChoice choice = choose_lanes(group, lanes_at_most);
+  const double weight = ring_bytes_per_hop(operation, group.ranks) / choice.count;
   const NodeMembers& first = group.nodes.front();
   const auto carries = [&](const NodeMembers& from, int sender, const NodeMembers& to, int receiver) {
     if (operation == Operation::broadcast) return &to != &first || receiver != first.locals.front();
@@ -95,31 +139,31 @@ void LinkLoads::ring(Sum& sum, Operation operation, const GroupShape& group, int
   for (std::size_t i = 0; i < group.nodes.size(); ++i) {
     const NodeMembers &here = group.nodes[i], &next = group.nodes[(i + 1) % group.nodes.size()];
     const bool across = group.nodes.size() > 1;
-    const auto &own = lanes(here.locals, across), &other = lanes(next.locals, across);
-    for (int l = 0; l < count; ++l) {
-      const Lane &lane = own[static_cast<std::size_t>(l)], &target = other[static_cast<std::size_t>(l)];
-      for (std::size_t k = 0; k + 1 < lane.order.size(); ++k)
-        if (carries(here, lane.order[k], here, lane.order[k + 1]))
-          sum.add(here.node, paths_.between(lane.order[k], lane.order[k + 1]), weight);
-      const int exit = lane.order.back(), entry = target.order.front();
+    const auto &own = lanes(here, across), &other = lanes(next, across);
+    for (int l = 0; l < choice.count; ++l) {
+      const Lane &from = lane(own, choice, l), &target = lane(other, choice, l);
+      for (std::size_t k = 0; k + 1 < from.order.size(); ++k)
+        if (carries(here, from.order[k], here, from.order[k + 1]))
+          sum.add(here.node, paths_.between(here.node, from.order[k], from.order[k + 1]), weight);
+      const int exit = from.order.back(), entry = target.order.front();
       if (!carries(here, exit, next, entry)) continue;
       if (!across) {
-        if (lane.order.size() > 1) sum.add(here.node, paths_.between(exit, entry), weight);
+        if (from.order.size() > 1) sum.add(here.node, paths_.between(here.node, exit, entry), weight);
         continue;
       }
-      sum.add_network(here.node, exit, lane.nic, next.node, target.nic, entry, weight);
+      sum.add_network(here.node, exit, from.nic, next.node, target.nic, entry, weight);
     }
   }
 }
 
-void LinkLoads::tree_across(Sum& sum, const GroupShape& group, int count) const {
-  const double weight = 0.5 / count;  // each of the two trees carries half of the payload
+void LinkLoads::tree_across(Sum& sum, const GroupShape& group, const LaneChoice& choice) const {
+  const double weight = 0.5 / choice.count;  // each of the two trees carries half of the payload
   for (const auto& [child, parent] : double_tree(group.node_count())) {
     const NodeMembers &below = group.nodes[static_cast<std::size_t>(child)],
                       &above = group.nodes[static_cast<std::size_t>(parent)];
-    const auto &low = lanes(below.locals, true), &high = lanes(above.locals, true);
-    for (int l = 0; l < count; ++l) {
-      const Lane &from = low[static_cast<std::size_t>(l)], &to = high[static_cast<std::size_t>(l)];
+    const auto &low = lanes(below, true), &high = lanes(above, true);
+    for (int l = 0; l < choice.count; ++l) {
+      const Lane &from = lane(low, choice, l), &to = lane(high, choice, l);
       sum.add_network(below.node, from.order.front(), from.nic, above.node, to.nic, to.order.front(), weight);
       sum.add_network(above.node, to.order.front(), to.nic, below.node, from.nic, from.order.front(), weight);
     }
@@ -127,33 +171,33 @@ void LinkLoads::tree_across(Sum& sum, const GroupShape& group, int count) const 
 }
 
 void LinkLoads::tree(Sum& sum, const GroupShape& group, int lanes_at_most) const {
-  const int count = lane_count(group, lanes_at_most);
+  const LaneChoice choice = choose_lanes(group, lanes_at_most);
   const bool across = group.node_count() > 1;
   for (const auto& node : group.nodes) {
-    const auto& own = lanes(node.locals, across);
-    for (int l = 0; l < count; ++l) {
-      const auto& order = own[static_cast<std::size_t>(l)].order;
+    const auto& own = lanes(node, across);
+    for (int l = 0; l < choice.count; ++l) {
+      const auto& order = lane(own, choice, l).order;
       for (std::size_t k = 0; k + 1 < order.size(); ++k) {
-        sum.add(node.node, paths_.between(order[k + 1], order[k]), 1.0 / count);
-        sum.add(node.node, paths_.between(order[k], order[k + 1]), 1.0 / count);
+        sum.add(node.node, paths_.between(node.node, order[k + 1], order[k]), 1.0 / choice.count);
+        sum.add(node.node, paths_.between(node.node, order[k], order[k + 1]), 1.0 / choice.count);
       }
     }
   }
-  if (across) tree_across(sum, group, count);
+  if (across) tree_across(sum, group, choice);
 }
 
 void LinkLoads::nvls(Sum& sum, const GroupShape& group, int lanes_at_most) const {
   for (const auto& node : group.nodes) {
     const double weight = 1 + 1.0 / static_cast<double>(node.locals.size());
     for (const int local : node.locals) {
-      const auto& [up, down] = paths_.switch_links(local);
+      const auto& [up, down] = paths_.switch_links(node.node, local);
       STEPCAST_CHECK(!up.empty() && !down.empty(), "NVLS without an NVSwitch");
       // Several switches take equal parts.
       sum.add(node.node, up, weight / static_cast<double>(up.size()));
       sum.add(node.node, down, weight / static_cast<double>(down.size()));
     }
   }
-  if (group.node_count() > 1) tree_across(sum, group, lane_count(group, lanes_at_most));
+  if (group.node_count() > 1) tree_across(sum, group, choose_lanes(group, lanes_at_most));
 }
 
 void LinkLoads::hierarchical(Sum& sum, Operation operation, const GroupShape& group) const {
@@ -193,7 +237,7 @@ void LinkLoads::send_recv(Sum& sum, const GroupShape& group) const {
 
 CallLoads LinkLoads::of(Operation operation, Algorithm algorithm, const std::vector<GroupShape>& groups,
                         int lanes_at_most) const {
-  Sum sum(paths_);
+  Sum sum(paths_, zeros_);
   CallLoads result;
   for (const auto& group : groups) {
     if (operation == Operation::all_to_all)
@@ -209,9 +253,8 @@ CallLoads LinkLoads::of(Operation operation, Algorithm algorithm, const std::vec
     else
       ring(sum, operation, group, lanes_at_most);
   }
-  for (std::size_t link = 0; link < sum.weights.size(); ++link)
-    if (sum.weights[link] > 0) result.loads.push_back({static_cast<int>(link), sum.weights[link]});
-  result.lanes = std::max(1, lane_count(groups.front(), lanes_at_most));
+  result.loads = sum.take();
+  result.lanes = std::max(1, choose_lanes(groups.front(), lanes_at_most).count);
   if (sum.crossings > 0) result.further_switches = sum.switches / sum.crossings;
   return result;
 }

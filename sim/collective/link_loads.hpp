@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -47,19 +48,27 @@ class LinkLoads {
 
  private:
   struct Sum;  ///< weights of one call while they add up
-  const std::vector<Lane>& lanes(const std::vector<int>& members, bool across_nodes) const;
-  [[nodiscard]] int lane_count(const GroupShape& group, int lanes_at_most) const;
+  /// As many lanes as the node with the fewest has, as NCCL's channels are; through the NICs that all nodes
+  /// have in common where those suffice, else in each node's own order.
+  struct LaneChoice {
+    int count{};
+    std::vector<int> nics;  ///< by lane; empty: each node's own order
+  };
+  [[nodiscard]] LaneChoice choose_lanes(const GroupShape& group, int lanes_at_most) const;
+  [[nodiscard]] static const Lane& lane(const std::vector<Lane>& own, const LaneChoice& choice, int number);
+  const std::vector<Lane>& lanes(const NodeMembers& node, bool across_nodes) const;
 
   void ring(Sum& sum, Operation operation, const GroupShape& group, int lanes_at_most) const;
   void tree(Sum& sum, const GroupShape& group, int lanes_at_most) const;
-  void tree_across(Sum& sum, const GroupShape& group, int lane_count) const;
+  void tree_across(Sum& sum, const GroupShape& group, const LaneChoice& choice) const;
   void nvls(Sum& sum, const GroupShape& group, int lanes_at_most) const;
   void hierarchical(Sum& sum, Operation operation, const GroupShape& group) const;
   void all_to_all(Sum& sum, const GroupShape& group) const;
   void send_recv(Sum& sum, const GroupShape& group) const;
 
   const NodePaths& paths_;
-  mutable std::map<std::pair<std::vector<int>, bool>, std::vector<Lane>> lanes_;
+  mutable std::map<std::tuple<int, std::vector<int>, bool>, std::vector<Lane>> lanes_;  ///< by class of nodes
+  mutable std::vector<double> zeros_;  ///< by link, for the sums of one call
 };
 
 /// Bytes over each hop of a ring of `ranks` per byte of payload.

@@ -10,20 +10,28 @@ double or_one(double efficiency) { return efficiency > 0 ? efficiency : 1; }
 
 }  // namespace
 
-LinkRates::LinkRates(const Cluster& cluster, const LinkProfile& profile) : cluster_(cluster) {
+LinkRates::LinkRates(const Cluster& cluster, const std::vector<LinkProfile>& profiles) : cluster_(cluster) {
   const FabricSpec& fabric = cluster.request().fabric;
-  const double nvlink = or_one(profile.nvlink_efficiency.value), pcie = or_one(profile.pcie_efficiency.value);
-  if (profile.nvls_efficiency.value > 0) nvls_over_nvlink_ = profile.nvls_efficiency.value / nvlink;
+  std::vector<double> nvlink, pcie;
+  for (int kind = 0; kind < cluster.node_classes(); ++kind) {
+    const LinkProfile& profile = profiles[profiles.size() > 1 ? static_cast<std::size_t>(kind) : 0];
+    nvlink.push_back(or_one(profile.nvlink_efficiency.value));
+    pcie.push_back(or_one(profile.pcie_efficiency.value));
+    nvls_over_nvlink_.push_back(
+        profile.nvls_efficiency.value > 0 ? profile.nvls_efficiency.value / nvlink.back() : 1);
+  }
   usable_.reserve(cluster.links().size());
   for (const Link& link : cluster.links()) {
     double rate = link.capacity.value;
+    const int node = cluster.devices()[static_cast<std::size_t>(link.from)].node;
+    const auto kind = static_cast<std::size_t>(node < 0 ? 0 : cluster.node_class(node));
     switch (link.kind) {
       case LinkKind::nvlink:
-        rate *= nvlink;
+        rate *= nvlink[kind];
         break;
       case LinkKind::pcie:
       case LinkKind::host:
-        rate *= pcie;
+        rate *= pcie[kind];
         break;
       case LinkKind::nic:
         rate *= or_one(fabric.efficiency);
@@ -45,14 +53,22 @@ RateLimits LinkRates::limits(const std::vector<LinkLoad>& loads) const {
     const double usable = usable_[static_cast<std::size_t>(id)];
     result.usable = std::min(result.usable, usable / weight);
     const bool is_nvlink = link.kind == LinkKind::nvlink;
-    result.in_switch = std::min(result.in_switch, usable * (is_nvlink ? nvls_over_nvlink_ : 1) / weight);
+    const auto kind = [&] {
+      return static_cast<std::size_t>(
+          cluster_.node_class(cluster_.devices()[static_cast<std::size_t>(link.from)].node));
+    };
+    result.in_switch =
+        std::min(result.in_switch, usable * (is_nvlink ? nvls_over_nvlink_[kind()] : 1) / weight);
     if (link.kind == LinkKind::nic) result.busiest_nic = std::max(result.busiest_nic, weight);
     if (link.kind == LinkKind::nic || link.kind == LinkKind::fabric) continue;
     if (is_nvlink) result.nvlink_usable = std::min(result.nvlink_usable, usable / weight);
     result.node_raw = std::min(result.node_raw, link.capacity.value / weight);
     const auto& to = cluster_.devices()[static_cast<std::size_t>(link.to)];
-    if (to.kind == DeviceKind::host && link.kind != LinkKind::host)
-      result.busiest_host = std::max(result.busiest_host, into_host[to.node] += weight);
+    if (to.kind != DeviceKind::host || link.kind == LinkKind::host) continue;
+    const double into = into_host[to.node] += weight;
+    if (into <= result.busiest_host) continue;
+    result.busiest_host = into;
+    result.busiest_host_node = to.node;
   }
   return result;
 }
@@ -65,12 +81,11 @@ double LinkRates::socket_ceiling(const RateLimits& limits) const {
 }
 
 double LinkRates::staging_ceiling(const RateLimits& limits) const {
-  const ClusterRequest& request = cluster_.request();
-  const bool staged =
-      !request.node.pcie_peer_to_peer || !(request.fabric.gpudirect && request.node.gpudirect);
-  if (!staged || request.node.host_memory_rate.value <= 0 || limits.busiest_host <= 0)
-    return std::numeric_limits<double>::infinity();
-  return request.node.host_memory_rate.value / (2 * limits.busiest_host);
+  if (limits.busiest_host <= 0) return std::numeric_limits<double>::infinity();
+  const NodeSpec& node = cluster_.node_spec(limits.busiest_host_node);
+  const bool staged = !node.pcie_peer_to_peer || !cluster_.gpudirect(limits.busiest_host_node);
+  if (!staged || node.host_memory_rate.value <= 0) return std::numeric_limits<double>::infinity();
+  return node.host_memory_rate.value / (2 * limits.busiest_host);
 }
 
 }  // namespace stepcast

@@ -16,6 +16,7 @@ struct RateLimits {
       std::numeric_limits<double>::infinity()};  ///< as usable, NVLinks at what in-switch reduction reaches
   double busiest_nic{};                          ///< greatest weight on a link between NIC and leaf
   double busiest_host{};                         ///< greatest sum of weights into the host of one node
+  int busiest_host_node{};                       ///< and which
 };
 
 /// What links offer to collectives.
@@ -25,7 +26,8 @@ struct RateLimits {
 /// carries at most what the host copies between sockets and staging buffers.
 class LinkRates {
  public:
-  LinkRates(const Cluster& cluster, const LinkProfile& profile);
+  /// @param profiles  by class of nodes; one alone holds for all
+  LinkRates(const Cluster& cluster, const std::vector<LinkProfile>& profiles);
 
   [[nodiscard]] BytesPerSecond usable(int link) const {
     return BytesPerSecond(usable_[static_cast<std::size_t>(link)]);
@@ -42,7 +44,7 @@ class LinkRates {
  private:
   const Cluster& cluster_;
   std::vector<double> usable_;
-  double nvls_over_nvlink_{1};
+  std::vector<double> nvls_over_nvlink_;  ///< by class of nodes
 };
 
 }  // namespace stepcast
