@@ -8,60 +8,124 @@
 
 namespace stepcast {
 namespace detail {
+namespace {
+
+/// Levels that differ by less are one: rounding must not part what is symmetric.
+constexpr double rounding = 1e-12;
+
+}  // namespace
+
+void FairShareSolver::collect(std::span<const Resource> resources, std::span<const Activity> activities) {
+  if (place_.size() < resources.size()) {
+    place_.resize(resources.size());
+    epoch_of_.resize(resources.size());
+  }
+  ++epoch_;
+  fillings_.clear();
+  std::size_t uses = 0;
+  for (const Activity& activity : activities) {
+    uses += activity.loads.size();
+    for (const Load& load : activity.loads) {
+      if (epoch_of_[load.resource] != epoch_) {
+        epoch_of_[load.resource] = epoch_;
+        place_[load.resource] = static_cast<int>(fillings_.size());
+        fillings_.push_back({.capacity = resources[load.resource].capacity});
+      }
+      Filling& filling = fillings_[place_[load.resource]];
+      filling.rising += load.weight * activity.alone_rate;
+      ++filling.count;
+    }
+  }
+  int first = 0;
+  for (Filling& filling : fillings_) {
+    filling.first = first;
+    filling.rising_summed = filling.rising;
+    first += filling.count;
+  }
+  uses_.resize(uses);
+  for (int a = 0; a < static_cast<int>(activities.size()); ++a) {
+    for (const Load& load : activities[a].loads) {
+      Filling& filling = fillings_[place_[load.resource]];
+      uses_[filling.first + filling.open++] = {a, load.weight * activities[a].alone_rate};
+    }
+  }
+}
+
+/// Adds up what is still rising once so much has been taken off that rounding could show.
+void FairShareSolver::refresh(Filling& filling) {
+  if (filling.open == 0 || filling.rising > 0.5 * filling.rising_summed) return;
+  filling.rising = 0;
+  for (int u = filling.first; u < filling.first + filling.count; ++u) {
+    if (settled_[uses_[u].activity] == 0) filling.rising += uses_[u].use;
+  }
+  filling.rising_summed = filling.rising;
+}
+
+void FairShareSolver::settle(int activity, const Activity& what, double level, std::vector<double>& rates) {
+  settled_[activity] = 1;
+  rates[activity] = level * what.alone_rate;
+  for (const Load& load : what.loads) {
+    Filling& filling = fillings_[place_[load.resource]];
+    filling.used += load.weight * rates[activity];
+    filling.rising -= load.weight * what.alone_rate;
+    --filling.open;
+  }
+}
+
+void FairShareSolver::push_key(Key key) {
+  heap_.push_back(key);
+  std::push_heap(heap_.begin(), heap_.end());
+}
+
+FairShareSolver::Key FairShareSolver::pop_key() {
+  std::pop_heap(heap_.begin(), heap_.end());
+  const Key key = heap_.back();
+  heap_.pop_back();
+  return key;
+}
 
 void FairShareSolver::solve(std::span<const Resource> resources, std::span<const Activity> activities,
                             std::vector<double>& rates) {
-  if (fillings_.size() < resources.size()) fillings_.resize(resources.size());
-  ++epoch_;
-  touched_.clear();
-  open_.clear();
-  rates.assign(activities.size(), 0);
-  for (int a = 0; a < static_cast<int>(activities.size()); ++a) {
-    open_.push_back(a);
-    for (const Load& load : activities[a].loads) {
-      Filling& filling = fillings_[load.resource];
-      if (filling.epoch == epoch_) continue;
-      filling = {0, 0, epoch_, false};
-      touched_.push_back(load.resource);
-    }
+  collect(resources, activities);
+  settled_.assign(activities.size(), 0);
+  rates.resize(activities.size());
+  for (std::size_t a = 0; a < activities.size(); ++a) rates[a] = activities[a].alone_rate;  // level 1
+
+  heap_.clear();
+  for (int f = 0; f < static_cast<int>(fillings_.size()); ++f) {
+    // One that is not full at level 1 never will be.
+    if (const double level = fillings_[f].level(); level < 1 - rounding) heap_.push_back({level, f});
   }
+  std::make_heap(heap_.begin(), heap_.end());
   double reached = 0;
-  while (!open_.empty()) {
-    for (const int r : touched_) fillings_[r].rising = 0;
-    for (const int a : open_) {
-      for (const Load& load : activities[a].loads) {
-        fillings_[load.resource].rising += load.weight * activities[a].alone_rate;
+  while (!heap_.empty()) {
+    full_.clear();
+    double level = 1, together = 1;
+    while (!heap_.empty() && heap_.front().level <= together) {
+      const Key key = pop_key();
+      Filling& filling = fillings_[key.filling];
+      if (filling.open == 0) continue;
+      refresh(filling);
+      const double now = filling.level();
+      if (now >= 1 - rounding) continue;
+      if (now > key.level) {
+        push_key({now, key.filling});
+        continue;
+      }
+      if (full_.empty()) {
+        level = std::max(now, reached);  // levels only rise; rounding must not say otherwise
+        together = level * (1 + rounding);
+      }
+      full_.push_back(key.filling);
+    }
+    reached = level;
+    for (const int f : full_) {
+      const Filling& filling = fillings_[f];
+      for (int u = filling.first; u < filling.first + filling.count; ++u) {
+        const int a = uses_[u].activity;
+        if (settled_[a] == 0) settle(a, activities[a], level, rates);
       }
     }
-    double level = 1;  // everyone at the rate that it has alone
-    for (const int r : touched_) {
-      const Filling& filling = fillings_[r];
-      if (filling.rising > 0)
-        level = std::min(level, (resources[r].capacity - filling.used) / filling.rising);
-    }
-    level = std::max(level, reached);  // levels only rise; rounding must not say otherwise
-    reached = level;
-    // Resources that fill together within rounding are one event, else symmetric activities would part.
-    const double together = level * (1 + 1e-12);
-    for (const int r : touched_) {
-      Filling& filling = fillings_[r];
-      filling.saturated =
-          filling.rising > 0 && resources[r].capacity - filling.used <= together * filling.rising;
-    }
-    still_open_.clear();
-    settled_.clear();
-    for (const int a : open_) {
-      const auto& loads = activities[a].loads;
-      const bool held = level >= 1 || std::any_of(loads.begin(), loads.end(), [&](const Load& load) {
-                          return fillings_[load.resource].saturated;
-                        });
-      (held ? settled_ : still_open_).push_back(a);
-    }
-    for (const int a : settled_) {
-      rates[a] = level * activities[a].alone_rate;
-      for (const Load& load : activities[a].loads) fillings_[load.resource].used += load.weight * rates[a];
-    }
-    open_.swap(still_open_);
   }
 }
 

@@ -33,7 +33,7 @@ Engine::Engine(const Program& program, const SimulateOptions& options, int last_
       last_step_(last_step),
       noise_(noise),
       plan_(program),
-      fluid_(program.resources, plan_.loads),
+      fluid_(program.resources),
       hosts_(static_cast<std::size_t>(program.ranks)),
       running_(static_cast<std::size_t>(plan_.stream_first.back())),
       chains_(plan_.chain_concurrency.size()),
@@ -393,7 +393,12 @@ void Engine::begin_fluid(int id) {
   }
   flow.moving = true;
   flow.since = now_;
-  fluid_.start(id, plan_.costs[flow.cost]);
+  const CompiledCost& cost = plan_.costs[flow.cost];
+  fluid_.start(
+      id,
+      std::span(plan_.loads)
+          .subspan(static_cast<std::size_t>(cost.first_load), static_cast<std::size_t>(cost.load_count)),
+      cost.alone_rate);
 }
 
 void Engine::change_rate(int id, double rate) {

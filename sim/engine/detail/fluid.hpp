@@ -4,14 +4,14 @@
 #include <span>
 #include <vector>
 
-#include "sim/engine/detail/compiled.hpp"
 #include "sim/engine/detail/fair_share_solver.hpp"
+#include "sim/engine/program.hpp"
 
 namespace stepcast::detail {
 
-/// The moving collectives and the resources between them. A start or an end only notes which resources it
-/// touched; resolve() then solves the connected components of those, once for all that happened at one
-/// instant.
+/// The moving flows (calls of collectives, or chunks of them) and the resources between them. A start or an
+/// end only notes which resources it touched; resolve() then solves the connected components of those, once
+/// for all that happened at one instant.
 class FluidNetwork {
  public:
   struct RateChange {
@@ -19,9 +19,12 @@ class FluidNetwork {
     double rate{};  ///< payload bytes per second
   };
 
-  FluidNetwork(std::span<const Resource> resources, std::span<const Load> loads);
+  /// @param resources  must outlive the network, as the loads of its flows
+  explicit FluidNetwork(std::span<const Resource> resources);
 
-  void start(int flow, const CompiledCost& cost);
+  /// @param flow  a small number that no moving flow has
+  /// @param loads  no resource twice, weights positive
+  void start(int flow, std::span<const Load> loads, double alone_rate);
   void stop(int flow);
   [[nodiscard]] bool touched() const { return !touched_.empty(); }
   /// Appends the flows whose rate is no longer what it was, in a deterministic order.
@@ -33,15 +36,19 @@ class FluidNetwork {
     double alone_rate{};
     double rate{};
     std::uint64_t visited{};
+    std::vector<int> places;  ///< by load: where the flow stands in users_ of that resource
+  };
+  struct User {
+    int flow{};
+    int load{};  ///< which one of the flow's
   };
   void touch(const Flow& flow);
   void collect_component(int resource);
 
   std::span<const Resource> resources_;
-  std::span<const Load> loads_;
   std::vector<Flow> flows_;
-  std::vector<std::vector<int>> flows_on_;  ///< by resource
-  std::vector<std::uint64_t> visited_;      ///< by resource
+  std::vector<std::vector<User>> users_;  ///< by resource
+  std::vector<std::uint64_t> visited_;    ///< by resource
   std::vector<char> is_touched_;
   std::vector<int> touched_;
   std::vector<int> component_, frontier_;
