@@ -204,12 +204,39 @@ struct Cluster::Implementation {
   FabricGraph fabric;
   std::vector<Device> devices;
   std::vector<Link> links;
+  std::vector<double> background_share;  ///< by link; empty: none
+  std::vector<BackgroundFlow> background_flows;
   mutable std::once_flag whole_once;
   mutable std::unique_ptr<PathSearch> whole;
 };
 
-Cluster::Cluster(const ClusterRequest& request)
-    : implementation_(std::make_unique<Implementation>(request)) {}
+Cluster::Cluster(const ClusterRequest& request) : implementation_(std::make_unique<Implementation>(request)) {
+  for (const BackgroundLoad& load : request.background) add_background(load);
+}
+
+void Cluster::add_background(const BackgroundLoad& load) {
+  Implementation& all = *implementation_;
+  if (!load.at.empty()) {
+    const std::vector<int> hit = links_at(load.at);
+    if (hit.empty()) throw std::invalid_argument("the cluster has no " + load.at + " links");
+    all.background_share.resize(all.links.size());
+    for (const int link : hit) {
+      double& share = all.background_share[static_cast<std::size_t>(link)];
+      share = 1 - (1 - share) * (1 - load.share);  // a share of what is left
+    }
+    return;
+  }
+  const int from = device_named(load.from), to = device_named(load.to);
+  BackgroundFlow flow{{}, load.rate};
+  const Device &a = devices()[static_cast<std::size_t>(from)], &b = devices()[static_cast<std::size_t>(to)];
+  if (a.kind == DeviceKind::nic && b.kind == DeviceKind::nic && a.node != b.node) {
+    flow.links = fabric_flow(a.node, a.index, b.node, b.index);
+  } else {
+    for (const int link : route(from, to)) flow.links.push_back({link, 1.0});
+  }
+  if (flow.links.empty()) throw std::invalid_argument("nothing leads from " + load.from + " to " + load.to);
+  all.background_flows.push_back(std::move(flow));
+}
 Cluster::~Cluster() = default;
 Cluster::Cluster(Cluster&&) noexcept = default;
 Cluster& Cluster::operator=(Cluster&&) noexcept = default;
@@ -264,6 +291,15 @@ int Cluster::host_device(int node, int socket) const {
       node >= 0 && node < node_count() && socket >= 0 && socket < implementation_->wiring(node).sockets,
       "no such socket");
   return implementation_->first_device(node) + implementation_->wiring(node).first_host + socket;
+}
+
+double Cluster::background_share(int link) const {
+  const auto& shares = implementation_->background_share;
+  return shares.empty() ? 0 : shares.at(static_cast<std::size_t>(link));
+}
+
+std::span<const BackgroundFlow> Cluster::background_flows() const {
+  return implementation_->background_flows;
 }
 
 int Cluster::device_named(const std::string& name) const {

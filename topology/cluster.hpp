@@ -51,6 +51,20 @@ struct NodeGroup {
   std::optional<int> nics_per_node;         ///< else the fabric's, or the node's own
 };
 
+/// Traffic of other jobs: a share of the links at `at`, or a flow between two devices.
+struct BackgroundLoad {
+  std::string at;  ///< as Cluster::links_at takes it
+  double share{};  ///< of those links' rate, which nobody else gets
+  std::string from, to;
+  std::optional<BytesPerSecond> rate;  ///< at most; without it the flow takes whatever is its fair share
+};
+
+/// A flow of another job on its way.
+struct BackgroundFlow {
+  std::vector<FlowShare> links;
+  std::optional<BytesPerSecond> rate;
+};
+
 /// What the scenario asks for, presets already loaded.
 struct ClusterRequest {
   int nodes{1};
@@ -63,6 +77,7 @@ struct ClusterRequest {
   std::string routing{"spray"};           ///< also ecmp, static
   std::vector<NodeGroup> node_groups;     ///< nodes beyond `nodes` are left out
   std::vector<LinkFault> faults;          ///< those at nodes beyond `nodes` are left out
+  std::vector<BackgroundLoad> background;
 
   [[nodiscard]] const NodeSpec& node_at(int index) const;
 };
@@ -103,6 +118,9 @@ class Cluster {
   /// "leaf0 - spine1", or a kind of link ("nvlink", "pcie", "host", "nic", "fabric").
   /// @throws std::invalid_argument: nothing bears that name (with a suggestion)
   [[nodiscard]] std::vector<int> links_at(const std::string& name) const;
+  /// Share of the link's rate that other jobs take.
+  [[nodiscard]] double background_share(int link) const;
+  [[nodiscard]] std::span<const BackgroundFlow> background_flows() const;
   /// @throws std::invalid_argument: no such device (with a suggestion)
   [[nodiscard]] int device_named(const std::string& name) const;
   /// Device of global rank r: node r / gpus_per_node, local rank r % gpus_per_node.
@@ -142,6 +160,7 @@ class Cluster {
 
  private:
   struct Implementation;
+  void add_background(const BackgroundLoad& load);
   std::unique_ptr<Implementation> implementation_;
 };
 

@@ -15,6 +15,7 @@
 #include "sim/collective/link_rates.hpp"
 #include "sim/collective/measured.hpp"
 #include "sim/collective/nccl_constants.hpp"
+#include "sim/engine/fair_share.hpp"
 
 namespace stepcast {
 namespace {
@@ -79,6 +80,8 @@ struct CollectiveModel::Implementation {
   Estimate fastest(GroupSet& set, Operation operation, Bytes payload, const CollectiveForce& force);
   SharedLoads on_wire(GroupSet& set, const SharedLoads& loads, Protocol protocol);
   [[nodiscard]] int most_channels(const GroupTraits& traits, const Way& way, int lanes) const;
+  [[nodiscard]] double rate_beside(std::span<const BackgroundFlow> others, const std::vector<LinkLoad>& own,
+                                   double alone) const;
   void use_measured(CollectivePlan& plan, GroupSet& set, Operation operation, Bytes payload, double& relief);
 
   std::shared_ptr<const Cluster> cluster;
@@ -234,6 +237,31 @@ SharedLoads CollectiveModel::Implementation::on_wire(GroupSet& set, const Shared
   return scaled;
 }
 
+/// The call's fair share beside flows of other jobs; `alone` is its rate without them.
+double CollectiveModel::Implementation::rate_beside(std::span<const BackgroundFlow> others,
+                                                    const std::vector<LinkLoad>& own, double alone) const {
+  std::vector<Resource> resources;
+  std::map<int, int> resource_of;
+  std::vector<std::vector<Load>> uses(others.size() + 1);
+  std::vector<double> ceilings{alone};
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    for (const FlowShare& way : others[i].links) {
+      const auto [place, fresh] = resource_of.try_emplace(way.link, static_cast<int>(resources.size()));
+      if (fresh) resources.push_back({rates.usable(way.link).value, way.link, 1});
+      uses[i + 1].push_back({place->second, way.share});
+    }
+    ceilings.push_back(others[i].rate ? others[i].rate->value : std::numeric_limits<double>::infinity());
+  }
+  for (const LinkLoad& load : own)
+    if (const auto place = resource_of.find(load.link); place != resource_of.end())
+      uses.front().push_back({place->second, load.weight});
+  std::vector<Demand> demands;
+  for (std::size_t i = 0; i < uses.size(); ++i) demands.push_back({uses[i], ceilings[i]});
+  std::vector<double> shares;
+  fair_share(resources, demands, shares);
+  return shares.front();
+}
+
 /// A measured time T at size S fixes, with the model's own latency L and time M of the same call and r = T /
 /// M, latency r L and a top rate of S / (T - r L).
 /// @param relief  factor on the loads where the links as modelled could not carry the measured rate
@@ -316,8 +344,13 @@ CollectivePlan CollectiveModel::plan(Operation operation, Bytes payload, const s
     limit /= relief;
   }
   // A measured group alone takes its measured time to the last bit.
-  if (!plan.measured || groups.size() > 1)
-    plan.time_alone = plan.latency + payload / BytesPerSecond(std::min(plan.rate_ceiling.value, limit));
+  // Beside other jobs' flows nothing is alone.
+  const auto others = self.cluster->background_flows();
+  if (!plan.measured || groups.size() > 1 || !others.empty()) {
+    double rate = std::min(plan.rate_ceiling.value, limit);
+    if (!others.empty()) rate = self.rate_beside(others, *plan.loads, rate);
+    plan.time_alone = plan.latency + payload / BytesPerSecond(rate);
+  }
 
   const int most = self.most_channels(set.traits, best.way, all.facts.lanes);
   plan.channels = force.channels > 0 ? std::min(force.channels, constants.most_channels)

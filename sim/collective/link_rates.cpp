@@ -41,7 +41,8 @@ LinkRates::LinkRates(const Cluster& cluster, const std::vector<LinkProfile>& pro
         rate *= or_one(fabric.efficiency);
         break;
     }
-    usable_.push_back(rate);
+    const int id = static_cast<int>(usable_.size());
+    usable_.push_back(rate * (1 - cluster.background_share(id)));
   }
 }
 

@@ -80,6 +80,9 @@ struct CollectiveCost {
   Picoseconds latency{};
   double payload{};       ///< bytes
   double rate_ceiling{};  ///< payload bytes per second, alone
+  /// When the cost stands for several groups that move alike, what one of them reaches alone; 0: it is one. Fair shares
+  /// are shares of that, so that folded groups yield to others as each by itself does.
+  double group_rate{};
   std::vector<Load> loads;
   int sms{};
   double memory_share_per_rate{};  ///< share of the GPU's memory bandwidth per payload byte per second
@@ -121,6 +124,8 @@ struct Program {
   std::vector<CollectiveCall> collectives;
   std::vector<Communicator> communicators;
   std::vector<Resource> resources;
+  /// Traffic that never ends and never waits: another job's. Only rate_ceiling and loads count.
+  std::vector<CollectiveCost> background;
   std::vector<CollectiveDescription> descriptions;
   std::vector<std::string> names;
   int end_task{};  ///< its end on the last rank closes the step (the optimizer's last task)

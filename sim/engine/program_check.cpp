@@ -42,6 +42,20 @@ void check_sizes(const Program& p) {
     STEPCAST_CHECK(in(mark, p.tasks), "a micro-batch mark is no task");
 }
 
+void check_cost(const Program& p, const CollectiveCost& cost, const char* what, std::size_t i) {
+  STEPCAST_CHECK(cost.latency >= 0, at(what, i, "negative latency"));
+  STEPCAST_CHECK(not_negative(cost.payload), at(what, i, "payload is negative or not finite"));
+  STEPCAST_CHECK(!std::isnan(cost.rate_ceiling), at(what, i, "rate ceiling is not a number"));
+  STEPCAST_CHECK(not_negative(cost.group_rate), at(what, i, "group rate is negative or not finite"));
+  STEPCAST_CHECK(cost.sms >= 0, at(what, i, "negative SMs"));
+  STEPCAST_CHECK(not_negative(cost.memory_share_per_rate) && not_negative(cost.host_share),
+                 at(what, i, "a share is negative or not finite"));
+  for (const Load& load : cost.loads) {
+    STEPCAST_CHECK(in(load.resource, p.resources), at(what, i, "loads an unknown resource"));
+    STEPCAST_CHECK(not_negative(load.weight), at(what, i, "a weight is negative or not finite"));
+  }
+}
+
 void check_costs(const Program& p) {
   for (std::size_t i = 0; i < p.works.size(); ++i) {
     const WorkCost& work = p.works[i];
@@ -55,20 +69,9 @@ void check_costs(const Program& p) {
     STEPCAST_CHECK(p.resources[i].capacity > 0 && std::isfinite(p.resources[i].capacity),
                    at("resource", i, "its capacity must be positive"));
   }
-  for (std::size_t i = 0; i < p.collective_costs.size(); ++i) {
-    const CollectiveCost& cost = p.collective_costs[i];
-    STEPCAST_CHECK(cost.latency >= 0, at("collective cost", i, "negative latency"));
-    STEPCAST_CHECK(not_negative(cost.payload), at("collective cost", i, "payload is negative or not finite"));
-    STEPCAST_CHECK(!std::isnan(cost.rate_ceiling), at("collective cost", i, "rate ceiling is not a number"));
-    STEPCAST_CHECK(cost.sms >= 0, at("collective cost", i, "negative SMs"));
-    STEPCAST_CHECK(not_negative(cost.memory_share_per_rate) && not_negative(cost.host_share),
-                   at("collective cost", i, "a share is negative or not finite"));
-    for (const Load& load : cost.loads) {
-      STEPCAST_CHECK(in(load.resource, p.resources), at("collective cost", i, "loads an unknown resource"));
-      STEPCAST_CHECK(not_negative(load.weight),
-                     at("collective cost", i, "a weight is negative or not finite"));
-    }
-  }
+  for (std::size_t i = 0; i < p.collective_costs.size(); ++i)
+    check_cost(p, p.collective_costs[i], "collective cost", i);
+  for (std::size_t i = 0; i < p.background.size(); ++i) check_cost(p, p.background[i], "background", i);
   for (std::size_t i = 0; i < p.communicators.size(); ++i) {
     STEPCAST_CHECK(p.communicators[i].concurrency >= 1, at("communicator", i, "serves no call"));
   }

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 #include <sstream>
+#include <stdexcept>
 #include <string_view>
 
 #include "models/build_model.hpp"
@@ -41,8 +42,8 @@ std::string model_key(const ModelRequest& request) {
 }
 
 std::string cluster_key(const ClusterSection& cluster) {
-  return Key()
-      .add(cluster.nodes)
+  Key key;
+  key.add(cluster.nodes)
       .add(cluster.node)
       .add(cluster.gpus_per_node)
       .add(cluster.fabric)
@@ -51,15 +52,22 @@ std::string cluster_key(const ClusterSection& cluster) {
       .add(cluster.fabric_spec.nics_per_node)
       .add(cluster.topology)
       .add(cluster.oversubscription)
-      .add(cluster.routing)
-      .text();
+      .add(cluster.routing);
+  for (const NodeGroup& group : cluster.node_groups) {
+    key.add(group.first).add(group.count).add(group.node.name);
+    key.add(group.link_rate.value_or(BytesPerSecond{}).value).add(group.nics_per_node.value_or(0));
+  }
+  for (const LinkFault& fault : cluster.faults) key.add(fault.at).add(fault.remaining);
+  for (const BackgroundLoad& load : cluster.background) {
+    key.add(load.at).add(load.share).add(load.from).add(load.to);
+    key.add(load.rate.value_or(BytesPerSecond{}).value);
+  }
+  return key.text();
 }
 
-std::string profile_key(const Scenario& scenario) {
+std::string profile_key(const Scenario& scenario, const NodeSpec& node) {
   Key key;
-  key.add(scenario.cluster.node_spec.gpu)
-      .add(scenario.cluster.node_spec.name)
-      .add(scenario.training.software);
+  key.add(node.gpu).add(node.name).add(scenario.training.software);
   for (const std::string& file : scenario.cluster.profiles) key.add(file);
   return key.text();
 }
@@ -69,18 +77,6 @@ Made& remembered(std::map<std::string, std::unique_ptr<Made>>& memo, const std::
   auto& place = memo[key];
   if (!place) place = make();
   return *place;
-}
-
-ClusterRequest request_of(const ClusterSection& cluster) {
-  ClusterRequest request;
-  request.nodes = cluster.nodes;
-  request.node = cluster.node_spec;
-  request.gpus_per_node = cluster.gpus_per_node;
-  request.fabric = cluster.fabric_spec;
-  request.topology = cluster.topology;
-  request.oversubscription = cluster.oversubscription;
-  request.routing = cluster.routing;
-  return request;
 }
 
 }  // namespace
@@ -99,32 +95,66 @@ struct Predictor::Implementation {
     });
   }
 
-  const Profile& profile_of(const Scenario& scenario) {
-    return remembered(profiles, profile_key(scenario), [&] {
-      return std::make_unique<Profile>(
-          load_profile(scenario.cluster.node_spec.gpu, scenario.cluster.node_spec.name,
-                       scenario.training.software, scenario.cluster.profiles, scenario.cluster.node_place));
+  const Profile& profile_of(const Scenario& scenario, const NodeSpec& node) {
+    return remembered(profiles, profile_key(scenario, node), [&] {
+      return std::make_unique<Profile>(load_profile(node.gpu, node.name, scenario.training.software,
+                                                    scenario.cluster.profiles, scenario.cluster.node_place));
     });
   }
 
-  const CostModel& cost_of(const Scenario& scenario) {
-    return remembered(costs, profile_key(scenario), [&] {
-      const Profile& profile = profile_of(scenario);
+  const CostModel& cost_of(const Scenario& scenario, const NodeSpec& node) {
+    return remembered(costs, profile_key(scenario, node), [&] {
+      const Profile& profile = profile_of(scenario, node);
       return std::make_unique<CostModel>(profile.gpu, profile.software);
     });
   }
 
   const CollectiveModel& collectives_of(const Scenario& scenario) {
     const std::string of_cluster = cluster_key(scenario.cluster);
-    return remembered(collectives, of_cluster + profile_key(scenario), [&] {
+    std::string key = of_cluster + profile_key(scenario, scenario.cluster.node_spec);
+    return remembered(collectives, key, [&] {
       auto& cluster = clusters[of_cluster];
       if (!cluster) cluster = std::make_shared<const Cluster>(request_of(scenario.cluster));
-      return std::make_unique<CollectiveModel>(cluster, profile_of(scenario));
+      CollectiveOptions options;
+      options.links_of_class.resize(static_cast<std::size_t>(cluster->node_classes()));
+      for (int node = 0; node < cluster->node_count(); ++node)
+        options.links_of_class[static_cast<std::size_t>(cluster->node_class(node))] =
+            profile_of(scenario, cluster->node_spec(node)).links;
+      return std::make_unique<CollectiveModel>(cluster, profile_of(scenario, scenario.cluster.node_spec),
+                                               options);
     });
   }
 
   PlanInputs inputs_of(const Scenario& scenario) {
-    return {scenario, model_of(scenario), profile_of(scenario), cost_of(scenario), collectives_of(scenario)};
+    const NodeSpec& node = scenario.cluster.node_spec;
+    PlanInputs inputs{scenario, model_of(scenario), profile_of(scenario, node), cost_of(scenario, node),
+                      collectives_of(scenario)};
+    const Cluster& cluster = inputs.collectives.cluster();
+    if (!scenario.cluster.node_groups.empty() || !scenario.cluster.faults.empty())
+      add_kinds(scenario, cluster, inputs);
+    return inputs;
+  }
+
+  /// Every rank's GPU: its profile and its speed.
+  void add_kinds(const Scenario& scenario, const Cluster& cluster, PlanInputs& inputs) {
+    inputs.kinds.push_back({&inputs.cost, 1});
+    for (int rank = 0; rank < cluster.gpu_count(); ++rank) {
+      const NodeSpec& node = cluster.node_spec(rank / cluster.gpus_per_node());
+      const GpuKind kind{&cost_of(scenario, node), cluster.gpu_speed(rank)};
+      const auto known = std::find_if(inputs.kinds.begin(), inputs.kinds.end(), [&](const GpuKind& other) {
+        return other.cost == kind.cost && other.speed == kind.speed;
+      });
+      inputs.kind_of_rank.push_back(static_cast<int>(known - inputs.kinds.begin()));
+      if (known == inputs.kinds.end()) inputs.kinds.push_back(kind);
+    }
+  }
+
+  /// Node types of the scenario, each once, the cluster's own first.
+  [[nodiscard]] static std::vector<const NodeSpec*> node_types(const Scenario& scenario) {
+    std::vector<const NodeSpec*> types{&scenario.cluster.node_spec};
+    for (const NodeGroup& group : scenario.cluster.node_groups)
+      if (group.first < scenario.cluster.nodes) types.push_back(&group.node);
+    return types;
   }
 };
 
@@ -134,8 +164,17 @@ namespace {
 std::pair<StepPlan, Timeline> steady_step(const PlanInputs& inputs, PlanOptions options,
                                           const SimulateOptions& simulation) {
   const int all = inputs.scenario.training.gradient_accumulation_steps;
+  const auto plan_once = [&] {
+    try {
+      return plan_step(inputs, options);
+    } catch (const std::invalid_argument& fault) {
+      const Diagnostic found{inputs.scenario.cluster.node_place, fault.what(),
+                             "mix GPUs that have the same units, or choose a precision that both have"};
+      throw ScenarioError(std::vector{found});
+    }
+  };
   while (true) {
-    StepPlan plan = plan_step(inputs, options);
+    StepPlan plan = plan_once();
     Timeline timeline = simulate(plan.program, simulation);
     if (timeline.micro_batches_agree || options.planned_micro_batches >= all) {
       return {std::move(plan), std::move(timeline)};
@@ -204,9 +243,17 @@ void set_throughput(PointReport& point, const PlanInputs& inputs, const StepPlan
     point.tokens_per_s = point.samples_per_s * static_cast<double>(inputs.model.sequence_length);
   }
   const GpuProfile& gpu = inputs.profile.gpu;
-  const auto peak = gpu.peak.find(effective_dtype(gpu, inputs.scenario.training.precision));
-  if (plan.model_flops <= Flop(0) || peak == gpu.peak.end()) return;
-  const FlopPerSecond offered = point.gpus * peak->second.value;
+  std::vector<int> gpus_of_kind(inputs.kinds.size(), 0);
+  for (const int kind : inputs.kind_of_rank) ++gpus_of_kind[static_cast<std::size_t>(kind)];
+  if (inputs.kinds.empty()) gpus_of_kind.assign(1, point.gpus);
+  FlopPerSecond offered;
+  for (std::size_t kind = 0; kind < gpus_of_kind.size(); ++kind) {
+    const GpuProfile& of_kind = inputs.kinds.empty() ? gpu : inputs.kinds[kind].cost->gpu();
+    const auto peak = of_kind.peak.find(effective_dtype(of_kind, inputs.scenario.training.precision));
+    if (peak == of_kind.peak.end()) return;
+    offered += gpus_of_kind[kind] * peak->second.value;
+  }
+  if (plan.model_flops <= Flop(0)) return;
   point.mfu = plan.model_flops / offered / point.step_time;
   point.hfu = plan.hardware_flops / offered / point.step_time;
 }
@@ -242,6 +289,9 @@ PointReport Predictor::predict(const Scenario& scenario, bool unfolded) {
   point.network.nics_per_node = cluster.nics_per_node();
   point.nics_used = network.nics_per_node;
   point.memory = plan.memory;
+  for (const NodeSpec* node : implementation_->node_types(scenario))
+    point.memory.capacity = std::min(point.memory.capacity,
+                                     implementation_->profile_of(scenario, *node).gpu.memory_capacity.value);
   point.breakdown = analysis.breakdown;
   point.communication = communication_rows(plan.program, timeline, analysis);
   point.links = link_rows(plan.program, timeline, cluster);

@@ -1,4 +1,5 @@
 #include <set>
+#include <stdexcept>
 #include <tuple>
 
 #include "sim/scenario/dotted_path.hpp"
@@ -30,6 +31,25 @@ class FaultSet {
   std::set<std::tuple<std::string, unsigned, unsigned, std::string>> seen_;
   std::vector<Diagnostic> faults_;
 };
+
+/// A smaller cluster may lack the switch that a fault or another job's traffic is at.
+void drop_what_is_not_there(Scenario& scenario) {
+  ClusterSection& cluster = scenario.cluster;
+  const auto builds = [&](std::vector<LinkFault> faults, std::vector<BackgroundLoad> background) {
+    ClusterRequest request = request_of(cluster);
+    request.faults = std::move(faults);
+    request.background = std::move(background);
+    try {
+      const Cluster built(request);
+      return true;
+    } catch (const std::invalid_argument&) {
+      return false;
+    }
+  };
+  std::erase_if(cluster.faults, [&](const LinkFault& fault) { return !builds({fault}, {}); });
+  std::erase_if(cluster.background,
+                [&](const BackgroundLoad& load) { return !builds(cluster.faults, {load}); });
+}
 
 }  // namespace
 
@@ -87,6 +107,7 @@ std::vector<ScenarioPoint> expand(const ScenarioFile& file) {
 std::optional<Scenario> with_nodes(const Scenario& scenario, int nodes) {
   Scenario changed = scenario;
   changed.cluster.nodes = nodes;
+  if (nodes != scenario.cluster.nodes) drop_what_is_not_there(changed);
   TrainingSection& training = changed.training;
   if (training.strategy == Strategy::hsdp &&
       (training.shard_degree > changed.gpus() || changed.gpus() % training.shard_degree != 0)) {

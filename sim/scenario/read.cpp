@@ -142,7 +142,9 @@ ReadResult read_scenario(const Value& document, ReadCache& cache) {
     scenario.input.samples_per_second_per_node = section.number("samples_per_second_per_node", 1e-9, 1e15);
     section.finish();
   }
-  for (const std::string_view later : {"cost", "plan", "goodput", "measured", "background"}) {
+  const Value* background = reader.tables("background");
+  if (background != nullptr && cluster != nullptr) detail::read_background(*background, result);
+  for (const std::string_view later : {"cost", "plan", "goodput", "measured"}) {
     if (reader.has(later)) reader.fault(later, "[" + std::string(later) + "] is known, not built yet");
   }
   reader.finish();

@@ -44,7 +44,7 @@ void read_cluster(const Value& table, ReadCache& cache, ReadResult& result) {
     const SourcePlace& place = reader.raw("node")->place;
     cluster.node = looks_like_path(*node) ? resolve_path(*node, place) : *node;
     cluster.node_place = place;
-    node_known = load_cached(cache.nodes, cluster.node, place, load_node, result, cluster.node_spec);
+    node_known = load_node_cached(cluster.node, place, cache, result, cluster.node_spec);
   }
   if (const auto used = reader.integer("gpus_per_node", 1, 100'000)) {
     cluster.gpus_per_node = static_cast<int>(*used);
@@ -106,11 +106,14 @@ void read_cluster(const Value& table, ReadCache& cache, ReadResult& result) {
       cluster.profiles.push_back(resolve_path(path, profiles->place));
     }
   }
-  for (const std::string_view later : {"fault", "node_group"}) {
-    if (reader.has(later))
-      reader.fault(later, "[[cluster." + std::string(later) + "]] is known, not built yet");
-  }
+  read_node_groups(reader, cache, result);
+  read_faults(reader, result);
   reader.finish();
+}
+
+bool load_node_cached(const std::string& name, const SourcePlace& place, ReadCache& cache, ReadResult& result,
+                      NodeSpec& loaded) {
+  return load_cached(cache.nodes, name, place, load_node, result, loaded);
 }
 
 }  // namespace stepcast::detail

@@ -15,6 +15,13 @@ namespace stepcast::detail {
 
 void read_model(const Value& table, ReadCache& cache, ReadResult& result);
 void read_cluster(const Value& table, ReadCache& cache, ReadResult& result);
+/// [[cluster.node_group]], [[cluster.fault]] and [[background]], checked against the cluster that they make.
+void read_node_groups(TableReader& cluster, ReadCache& cache, ReadResult& result);
+void read_faults(TableReader& cluster, ReadResult& result);
+void read_background(const Value& tables, ReadResult& result);
+/// A preset or a file through the cache. False when it is faulty.
+bool load_node_cached(const std::string& name, const SourcePlace& place, ReadCache& cache, ReadResult& result,
+                      NodeSpec& loaded);
 /// After read_cluster: the batch depends on the number of GPUs.
 void read_training(const Value& table, ReadResult& result);
 

@@ -11,8 +11,7 @@
 #include "base/document.hpp"
 #include "base/units.hpp"
 #include "models/build_model.hpp"
-#include "topology/fabric.hpp"
-#include "topology/node.hpp"
+#include "topology/cluster.hpp"
 
 namespace stepcast {
 
@@ -44,10 +43,16 @@ struct ClusterSection {
   std::string topology{"single-switch"};
   double oversubscription{1.0};
   std::string routing{"spray"};
-  std::vector<std::string> profiles;  ///< resolved paths, later ones override
-  NodeSpec node_spec;                 ///< loaded
-  FabricSpec fabric_spec;             ///< loaded, overrides applied
+  std::vector<std::string> profiles;   ///< resolved paths, later ones override
+  NodeSpec node_spec;                  ///< loaded
+  FabricSpec fabric_spec;              ///< loaded, overrides applied
+  std::vector<NodeGroup> node_groups;  ///< [[cluster.node_group]]: they take the last nodes, in their order
+  std::vector<LinkFault> faults;       ///< [[cluster.fault]]
+  std::vector<BackgroundLoad> background;  ///< [[background]]
 };
+
+/// What the section asks of a cluster's builder.
+[[nodiscard]] ClusterRequest request_of(const ClusterSection& cluster);
 
 /// Every key of [training] with its default filled in (design 6.2; docs/scenario.md lists them by strategy).
 struct TrainingSection {

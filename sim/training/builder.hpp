@@ -11,6 +11,7 @@
 #include "sim/cost/cost.hpp"
 #include "sim/engine/program.hpp"
 #include "sim/training/plan.hpp"
+#include "sim/training/rank_folding.hpp"
 
 namespace stepcast {
 
@@ -27,8 +28,8 @@ struct TaskId {
 };
 
 /// Writes the step of one rank, in the order in which its CPU issues it, and makes a Program of it: one
-/// simulated rank that stands for all (every strategy here treats all ranks alike), or with
-/// PlanOptions::unfolded all of them.
+/// simulated rank for each class of ranks that are alike (rank_folding: one, when GPUs and links are), or
+/// with PlanOptions::unfolded all of them.
 ///
 /// Kernels of the compute stream that follow each other without an event between them become one task: what
 /// is recorded with compute() is only closed by event(), wait(), another task, or a role that does not go
@@ -67,8 +68,13 @@ class StepBuilder {
   /// The task that closes the step before.
   [[nodiscard]] static TaskId previous_step() { return {TaskId::Kind::previous_step, 0}; }
 
-  /// @param end  closes the step
-  [[nodiscard]] Program finish(TaskId end, int repeated_micro_batches);
+  /// @param end          closes the step
+  /// @param other_kinds  the same step as other kinds of GPUs run it (PlanInputs::kinds from 1 on);
+  /// same_tasks
+  [[nodiscard]] Program finish(TaskId end, int repeated_micro_batches,
+                               const std::vector<const StepBuilder*>& other_kinds = {});
+  /// True when both have recorded the same tasks in the same order, whatever their kernels cost.
+  [[nodiscard]] bool same_tasks(const StepBuilder& other) const;
 
  private:
   using Pieces = std::vector<std::pair<int, int>>;  ///< (work, times)
@@ -95,17 +101,26 @@ class StepBuilder {
   int record(Recorded recorded, const std::vector<TaskId>& after);
   void close_run();
   [[nodiscard]] Picoseconds host_time_of(const Pieces& pieces) const;
-  /// True when the groups of every call are in the same situation on the links, so that one can stand for
-  /// all.
-  [[nodiscard]] bool groups_alike(const std::vector<int>& distinct) const;
-  /// Costs and calls of one recorded call: one for all groups, or one for each when unfolded.
-  [[nodiscard]] int copies_of(int communicator) const;
+  [[nodiscard]] std::vector<int> kind_of_rank() const;
+  [[nodiscard]] RankFolding fold(const std::vector<int>& distinct) const;
+  /// Plans by communicator, group and distinct call.
+  [[nodiscard]] std::vector<std::vector<std::vector<CollectivePlan>>> calls_of_groups(
+      const std::vector<int>& distinct) const;
+  /// Numbers the situations of the groups: how their calls run, and on what links, whoever else loads those.
+  void find_situations(const std::vector<std::vector<std::vector<CollectivePlan>>>& calls,
+                       const RankFolding& folding, std::vector<GroupsToFold>& sets) const;
+  [[nodiscard]] std::size_t classes_of_groups(int communicator) const;
+  /// By distinct call and class of groups: all groups of a class move together.
   [[nodiscard]] std::vector<std::vector<CollectivePlan>> plan_calls(const std::vector<int>& distinct) const;
+  /// Payload bytes per second on idle links.
+  [[nodiscard]] double rate_alone(const CollectivePlan& plan) const;
   void add_resources(Program& program, const std::vector<std::vector<CollectivePlan>>& plans,
                      const std::vector<int>& distinct) const;
   void add_levels(Program& program, const std::vector<std::vector<CollectivePlan>>& plans,
                   const std::vector<int>& distinct) const;
   void add_works(Program& program) const;
+  void add_works_of_kind(Program& program, double speed,
+                         std::map<std::string, int, std::less<>>& part_names) const;
   void add_tasks(Program& program, const std::vector<int>& cost_of_call, int end) const;
 
   const PlanInputs& inputs_;
@@ -130,6 +145,9 @@ class StepBuilder {
   std::vector<int> marks_;
   bool mark_next_{};
   std::int32_t micro_batch_{-1};
+  // While a program is made:
+  RankFolding folding_;
+  std::vector<const StepBuilder*> kinds_;
 };
 
 /// Seconds to the clock's unit, rounded once.

@@ -1,5 +1,8 @@
 #include "sim/training/plan.hpp"
 
+#include <deque>
+#include <memory>
+#include <stdexcept>
 #include <string>
 
 #include "base/diagnostic.hpp"
@@ -67,7 +70,23 @@ StepPlan plan_step(const PlanInputs& inputs, const PlanOptions& options) {
   StepContext context(inputs, options);
   StepPlan plan;
   const TaskId end = plan_tasks(context);
-  plan.program = context.builder.finish(end, context.repeated_micro_batches);
+  (void)context.builder.event();  // nothing stays open
+  std::vector<std::unique_ptr<StepContext>> others;
+  std::vector<const StepBuilder*> builders;
+  std::deque<PlanInputs> inputs_of_kind;
+  for (std::size_t kind = 1; kind < inputs.kinds.size(); ++kind) {
+    inputs_of_kind.push_back(
+        {inputs.scenario, inputs.model, inputs.profile, *inputs.kinds[kind].cost, inputs.collectives});
+    others.push_back(std::make_unique<StepContext>(inputs_of_kind.back(), options));
+    (void)plan_tasks(*others.back());
+    (void)others.back()->builder.event();
+    if (!context.builder.same_tasks(others.back()->builder))
+      throw std::invalid_argument(inputs.cost.gpu().name + " and " + inputs.kinds[kind].cost->gpu().name +
+                                  " do not run the same sequence of kernels in " +
+                                  std::string(name_of(inputs.scenario.training.precision)));
+    builders.push_back(&others.back()->builder);
+  }
+  plan.program = context.builder.finish(end, context.repeated_micro_batches, builders);
   plan.memory = memory_of_step(context);
   const auto samples = static_cast<double>(inputs.scenario.global_batch_size());
   plan.model_flops = samples * (forward_flops(inputs.model) + backward_flops(inputs.model));

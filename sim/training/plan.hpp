@@ -13,6 +13,12 @@
 
 namespace stepcast {
 
+/// GPUs of one kind: how long their kernels take.
+struct GpuKind {
+  const CostModel* cost{};
+  double speed{1};  ///< of kernels, against what `cost` says
+};
+
 /// What planning needs besides the scenario; all by reference, all outlive the call.
 struct PlanInputs {
   const Scenario& scenario;
@@ -20,6 +26,11 @@ struct PlanInputs {
   const Profile& profile;
   const CostModel& cost;
   const CollectiveModel& collectives;
+  std::vector<GpuKind>
+      kinds{};  ///< empty: all GPUs are as `cost` says; else `cost` is that of the first kind
+  std::vector<int> kind_of_rank{};  ///< by rank; empty: all are of the first kind
+
+  [[nodiscard]] double speed_of_kind(std::size_t kind) const { return kinds.empty() ? 1 : kinds[kind].speed; }
 };
 
 struct PlanOptions {
@@ -41,6 +52,7 @@ struct StepPlan {
 
 /// Shards, buckets and collectives of one step, in dependency order; no times yet.
 /// One function per (strategy, software) pair of the design's table; see sim/training/README.md.
+/// @throws std::invalid_argument when GPUs of different kinds would not run the same sequence of tasks
 [[nodiscard]] StepPlan plan_step(const PlanInputs& inputs, const PlanOptions& options = {});
 
 }  // namespace stepcast

@@ -93,10 +93,13 @@ std::vector<char> dominated_resources(const Program& program) {
   constexpr std::size_t worth_it =
       64;  // pairs are compared; beyond this the comparison costs more than it saves
   if (count > worth_it) return dominated;
-  const std::size_t costs = program.collective_costs.size();
+  const std::size_t of_calls = program.collective_costs.size();
+  const std::size_t costs = of_calls + program.background.size();
   std::vector<double> fill(count * costs, 0);
   for (std::size_t c = 0; c < costs; ++c) {
-    for (const Load& load : program.collective_costs[c].loads) {
+    const CollectiveCost& cost =
+        c < of_calls ? program.collective_costs[c] : program.background[c - of_calls];
+    for (const Load& load : cost.loads) {
       fill[static_cast<std::size_t>(load.resource) * costs + c] +=
           load.weight / program.resources[load.resource].capacity;
     }
@@ -127,7 +130,7 @@ void compile_costs(const Program& program, Compiled& out) {
   }
   const std::vector<char> dominated = dominated_resources(program);
   std::vector<int> place(program.resources.size(), -1);
-  for (const CollectiveCost& cost : program.collective_costs) {
+  const auto compile = [&](const CollectiveCost& cost) {
     CompiledCost made;
     made.latency = cost.latency;
     made.payload = cost.payload;
@@ -152,8 +155,11 @@ void compile_costs(const Program& program, Compiled& out) {
       made.alone_rate =
           std::min(made.alone_rate, program.resources[out.loads[l].resource].capacity / out.loads[l].weight);
     }
+    made.level_rate = std::max(made.alone_rate, cost.group_rate);
     out.costs.push_back(made);
-  }
+  };
+  for (const CollectiveCost& cost : program.collective_costs) compile(cost);
+  for (const CollectiveCost& cost : program.background) compile(cost);
 }
 
 }  // namespace

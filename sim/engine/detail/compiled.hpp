@@ -30,6 +30,7 @@ struct CompiledCost {
   Picoseconds latency{};
   double payload{};
   double alone_rate{};  ///< min(ceiling, capacity / weight over its resources)
+  double level_rate{};  ///< rate at level 1: the same, or of one of its groups
   int first_load{}, load_count{};
   int sms{};
   double memory_share_per_rate{}, host_share{};
@@ -62,7 +63,7 @@ struct Compiled {
   int levels{};
   std::vector<double> durations;     ///< work * levels + level, ps
   std::vector<double> memory_times;  ///< ps
-  std::vector<CompiledCost> costs;
+  std::vector<CompiledCost> costs;   ///< of the calls, then of the background
   std::vector<Load> loads;
 };
 

@@ -39,6 +39,8 @@ Engine::Engine(const Program& program, const SimulateOptions& options, int last_
       chains_(plan_.chain_concurrency.size()),
       ranks_(static_cast<std::size_t>(program.ranks)) {
   if (options_.cancel && options_.cancel->load(std::memory_order_relaxed)) throw Interrupted();
+  for (int flow = 0; flow < background_flows(); ++flow)
+    start_fluid(flow, plan_.costs[program.collective_costs.size() + static_cast<std::size_t>(flow)]);
   for (int rank = 0; rank < program.ranks; ++rank) {
     Host& host = hosts_[rank];
     host.next = static_cast<int>(plan_.issue_order.row(rank).size());
@@ -106,7 +108,8 @@ void Engine::settle_instant() {
   if (fluid_.touched()) {
     changes_.clear();
     fluid_.resolve(changes_);
-    for (const auto& change : changes_) change_rate(change.flow, change.rate);
+    for (const auto& change : changes_)
+      if (change.flow >= background_flows()) change_rate(change.flow - background_flows(), change.rate);
   }
   for (const int rank : dirty_ranks_) recost(rank);
   dirty_ranks_.clear();
@@ -393,12 +396,13 @@ void Engine::begin_fluid(int id) {
   }
   flow.moving = true;
   flow.since = now_;
-  const CompiledCost& cost = plan_.costs[flow.cost];
-  fluid_.start(
-      id,
-      std::span(plan_.loads)
-          .subspan(static_cast<std::size_t>(cost.first_load), static_cast<std::size_t>(cost.load_count)),
-      cost.alone_rate);
+  start_fluid(background_flows() + id, plan_.costs[flow.cost]);
+}
+
+void Engine::start_fluid(int flow, const CompiledCost& cost) {
+  const auto first = static_cast<std::size_t>(cost.first_load);
+  fluid_.start(flow, std::span(plan_.loads).subspan(first, static_cast<std::size_t>(cost.load_count)),
+               cost.level_rate);
 }
 
 void Engine::change_rate(int id, double rate) {
@@ -417,7 +421,7 @@ void Engine::end_call(int id) {
   const CompiledCost& cost = plan_.costs[flow.cost];
   const std::span<const int> participants = plan_.call_tasks.row(flow.call);
   const int step = flow.step;
-  if (flow.moving) fluid_.stop(id);
+  if (flow.moving) fluid_.stop(background_flows() + id);
   ++flow.stamp;
   for (const int t : participants) {
     const CompiledTask& task = plan_.tasks[t];

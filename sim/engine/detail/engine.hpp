@@ -99,10 +99,13 @@ class Engine {
   void mark_dirty(int rank);
   void recost(int rank);
 
+  /// The fluid network counts them before the calls' flows.
+  [[nodiscard]] int background_flows() const { return static_cast<int>(program_.background.size()); }
   void serve(int chain);
   void become_resident(int task, int step);
   void start_moving(int call, int step);
   void begin_fluid(int flow);
+  void start_fluid(int flow, const CompiledCost& cost);
   void change_rate(int flow, double rate);
   void end_call(int flow);
 

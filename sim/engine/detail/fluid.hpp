@@ -24,6 +24,7 @@ class FluidNetwork {
 
   /// @param flow  a small number that no moving flow has
   /// @param loads  no resource twice, weights positive
+  /// @param alone_rate  whose share a fair share is; may be more than the loads allow at once
   void start(int flow, std::span<const Load> loads, double alone_rate);
   void stop(int flow);
   [[nodiscard]] bool touched() const { return !touched_.empty(); }
