@@ -80,8 +80,8 @@ struct CollectiveCost {
   Picoseconds latency{};
   double payload{};       ///< bytes
   double rate_ceiling{};  ///< payload bytes per second, alone
-  /// When the cost stands for several groups that move alike, what one of them reaches alone; 0: it is one. Fair shares
-  /// are shares of that, so that folded groups yield to others as each by itself does.
+  /// When the cost stands for several groups that move alike, what one of them reaches alone; 0: it is one.
+  /// Fair shares are shares of that, so that folded groups yield to others as each by itself does.
   double group_rate{};
   std::vector<Load> loads;
   int sms{};
