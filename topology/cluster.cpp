@@ -397,6 +397,11 @@ std::vector<int> Cluster::route(int from, int to) const {
   return all.search_everywhere(from, to);
 }
 
+bool Cluster::connected(int node, int nic, int peer_node, int peer_nic) const {
+  return implementation_->fabric.connected(implementation_->port(node, nic),
+                                           implementation_->port(peer_node, peer_nic));
+}
+
 std::vector<FlowShare> Cluster::fabric_flow(int node, int nic, int peer_node, int peer_nic) const {
   return implementation_->fabric.flow(implementation_->port(node, nic),
                                       implementation_->port(peer_node, peer_nic));

@@ -146,6 +146,8 @@ class Cluster {
   /// the NIC sends over NVLink by the GPU that is (NCCL's PXN). On `rail-only`, where rails do not meet,
   /// peer_nic stands for both ends.
   [[nodiscard]] std::vector<int> network_route(int rank, int nic, int peer_rank, int peer_nic) const;
+  /// Whether the network leads from one card to the other; rails may not meet.
+  [[nodiscard]] bool connected(int node, int nic, int peer_node, int peer_nic) const;
   [[nodiscard]] std::vector<FlowShare> fabric_flow(int node, int nic, int peer_node, int peer_nic) const;
   /// Its two ends inside the nodes: from a GPU to a card, and from a card to a GPU.
   [[nodiscard]] std::vector<int> way_to_nic(int node, int local_rank, int nic) const;

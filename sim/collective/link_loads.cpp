@@ -1,6 +1,7 @@
 #include "sim/collective/link_loads.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 #include "base/diagnostic.hpp"
 
@@ -53,8 +54,10 @@ struct LinkLoads::Sum {
     switches += fabric.further_switches;
     ++crossings;
   }
-  /// From one GPU's door to another's.
+  /// From one GPU's door to another's; where those are on rails that do not meet, on the receiver's rail,
+  /// else on the sender's, else on any that both nodes have.
   void add_network(int node, int local, int nic, int peer_node, int peer_nic, int peer, double weight) {
+    std::tie(nic, peer_nic) = paths.doors(node, nic, peer_node, peer_nic);
     add(node, paths.to_nic(node, local, nic), weight);
     add_fabric(node, nic, peer_node, peer_nic, weight);
     add(peer_node, paths.from_nic(peer_node, peer_nic, peer), weight);

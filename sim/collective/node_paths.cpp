@@ -1,6 +1,8 @@
 #include "sim/collective/node_paths.hpp"
 
 #include <algorithm>
+#include <stdexcept>
+#include <string>
 
 #include "base/diagnostic.hpp"
 
@@ -140,6 +142,20 @@ BytesPerSecond NodePaths::nic_rate(int node, int nic) const {
 
 int NodePaths::nic_up(int node, int nic) const { return nic_up_[at(first_nic_[at(node)] + nic)]; }
 int NodePaths::nic_down(int node, int nic) const { return nic_down_[at(first_nic_[at(node)] + nic)]; }
+
+std::pair<int, int> NodePaths::doors(int node, int nic, int peer_node, int peer_nic) const {
+  const auto works = [&](int out, int in) {
+    return has_nic(node, out) && has_nic(peer_node, in) && cluster_.connected(node, out, peer_node, in);
+  };
+  if (works(nic, peer_nic)) return {nic, peer_nic};
+  if (works(peer_nic, peer_nic)) return {peer_nic, peer_nic};
+  if (works(nic, nic)) return {nic, nic};
+  for (int out = 0; out < cluster_.nics_of_node(node); ++out)
+    for (int in = 0; in < cluster_.nics_of_node(peer_node); ++in)
+      if (works(out, in)) return {out, in};
+  throw std::invalid_argument("the network does not lead from node" + std::to_string(node) + " to node" +
+                              std::to_string(peer_node));
+}
 
 const FabricPath& NodePaths::fabric(int node, int nic, int peer_node, int peer_nic) const {
   const int up = nic_up(node, nic), down = nic_down(peer_node, peer_nic);

@@ -51,6 +51,9 @@ class NodePaths {
 
   [[nodiscard]] int nic_up(int node, int nic) const;    ///< link from NIC to leaf
   [[nodiscard]] int nic_down(int node, int nic) const;  ///< link from leaf to NIC
+  /// The two cards where the network leads from one to the other; else a pair near them for which it does.
+  /// @throws std::invalid_argument when no card of the one node reaches one of the other
+  [[nodiscard]] std::pair<int, int> doors(int node, int nic, int peer_node, int peer_nic) const;
   [[nodiscard]] const FabricPath& fabric(int node, int nic, int peer_node, int peer_nic) const;
 
   /// GPUs and NICs both allow NICs to read GPU memory, on all nodes.

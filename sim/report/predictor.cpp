@@ -168,9 +168,7 @@ std::pair<StepPlan, Timeline> steady_step(const PlanInputs& inputs, PlanOptions 
     try {
       return plan_step(inputs, options);
     } catch (const std::invalid_argument& fault) {
-      const Diagnostic found{inputs.scenario.cluster.node_place, fault.what(),
-                             "mix GPUs that have the same units, or choose a precision that both have"};
-      throw ScenarioError(std::vector{found});
+      throw ScenarioError(std::vector{Diagnostic{inputs.scenario.cluster.node_place, fault.what(), ""}});
     }
   };
   while (true) {

@@ -83,7 +83,8 @@ StepPlan plan_step(const PlanInputs& inputs, const PlanOptions& options) {
     if (!context.builder.same_tasks(others.back()->builder))
       throw std::invalid_argument(inputs.cost.gpu().name + " and " + inputs.kinds[kind].cost->gpu().name +
                                   " do not run the same sequence of kernels in " +
-                                  std::string(name_of(inputs.scenario.training.precision)));
+                                  std::string(name_of(inputs.scenario.training.precision)) +
+                                  ": choose a precision that both have");
     builders.push_back(&others.back()->builder);
   }
   plan.program = context.builder.finish(end, context.repeated_micro_batches, builders);

@@ -52,7 +52,8 @@ struct StepPlan {
 
 /// Shards, buckets and collectives of one step, in dependency order; no times yet.
 /// One function per (strategy, software) pair of the design's table; see sim/training/README.md.
-/// @throws std::invalid_argument when GPUs of different kinds would not run the same sequence of tasks
+/// @throws std::invalid_argument when GPUs of different kinds would not run the same sequence of tasks, or
+/// the network does not lead from one node of a group to another
 [[nodiscard]] StepPlan plan_step(const PlanInputs& inputs, const PlanOptions& options = {});
 
 }  // namespace stepcast

@@ -127,6 +127,27 @@ TEST(Damage, IsLeftOutOfSmallerBaselinesThatLackIt) {
   EXPECT_EQ(report.points.front().baseline_gpus, 8);
 }
 
+// The replicas of local rank 2 have no common rail: they hand over to the one that node 3 has.
+TEST(DeadNic, OnRailsThatDoNotMeetIsCrossedOnAnother) {
+  const PointReport well = point_of(mixed("", "hsdp", 4, "rail-only"));
+  const PointReport ill = point_of(mixed(dead_nic, "hsdp", 4, "rail-only"));
+  EXPECT_GE(ill.step_time, well.step_time);
+  EXPECT_LT(ill.step_time, 1.2 * well.step_time);
+}
+
+TEST(DeadNic, NodesWithoutACommonRailAreTheUsersFault) {
+  std::string tables;
+  for (int nic = 0; nic < 8; ++nic)
+    tables +=
+        "[[cluster.fault]]\nat = \"node" + std::to_string(nic / 4) + ".nic" + std::to_string(nic) + "\"\n";
+  try {
+    (void)point_of(mixed(tables, "ddp", 2, "rail-only"));
+    FAIL() << "two nodes without a common rail";
+  } catch (const ScenarioError& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("does not lead from node0 to node1"));
+  }
+}
+
 std::string faults_of(const std::string& tables) {
   try {
     (void)expand(mixed(tables));
