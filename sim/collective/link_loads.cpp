@@ -25,7 +25,15 @@ struct LinkLoads::Sum {
     weights.resize(node_paths.cluster().links().size());
   }
 
+  /// What is added from here on belongs to this message, where messages are asked for.
+  void begin(int node, int local, int peer_node, int peer, double weight, int lane = 0, int tree = -1,
+             bool down = false) {
+    if (messages == nullptr) return;
+    const int per_node = paths.cluster().gpus_per_node();
+    messages->push_back({node * per_node + local, peer_node * per_node + peer, lane, tree, down, weight, {}});
+  }
   void add_link(int link, double weight) {
+    if (messages != nullptr && !messages->empty()) messages->back().loads.push_back({link, weight});
     double& sum = weights[static_cast<std::size_t>(link)];
     if (sum == 0) touched.push_back(link);
     sum += weight;
@@ -65,6 +73,7 @@ struct LinkLoads::Sum {
   /// Spread over the NICs of both ends; with rails the sender hands over to its neighbour on the receiver's
   /// rail.
   void add_message(int node, int local, int peer_node, int peer, double weight) {
+    begin(node, local, peer_node, peer, weight);
     if (node == peer_node) {
       add(node, paths.between(node, local, peer), weight);
       return;
@@ -86,6 +95,7 @@ struct LinkLoads::Sum {
   const NodePaths& paths;
   std::vector<double>& weights;
   std::vector<int> touched;
+  std::vector<Message>* messages{};
   double switches{};
   double crossings{};
 };
@@ -146,12 +156,16 @@ void LinkLoads::ring(Sum& sum, Operation operation, const GroupShape& group, int
     for (int l = 0; l < choice.count; ++l) {
       const Lane &from = lane(own, choice, l), &target = lane(other, choice, l);
       for (std::size_t k = 0; k + 1 < from.order.size(); ++k)
-        if (carries(here, from.order[k], here, from.order[k + 1]))
+        if (carries(here, from.order[k], here, from.order[k + 1])) {
+          sum.begin(here.node, from.order[k], here.node, from.order[k + 1], weight, l);
           sum.add(here.node, paths_.between(here.node, from.order[k], from.order[k + 1]), weight);
+        }
       const int exit = from.order.back(), entry = target.order.front();
       if (!carries(here, exit, next, entry)) continue;
+      if (!across && from.order.size() < 2) continue;
+      sum.begin(here.node, exit, next.node, entry, weight, l);
       if (!across) {
-        if (from.order.size() > 1) sum.add(here.node, paths_.between(here.node, exit, entry), weight);
+        sum.add(here.node, paths_.between(here.node, exit, entry), weight);
         continue;
       }
       sum.add_network(here.node, exit, from.nic, next.node, target.nic, entry, weight);
@@ -161,14 +175,19 @@ void LinkLoads::ring(Sum& sum, Operation operation, const GroupShape& group, int
 
 void LinkLoads::tree_across(Sum& sum, const GroupShape& group, const LaneChoice& choice) const {
   const double weight = 0.5 / choice.count;  // each of the two trees carries half of the payload
+  int edge = 0;
   for (const auto& [child, parent] : double_tree(group.node_count())) {
+    const int which = edge++ % 2;
     const NodeMembers &below = group.nodes[static_cast<std::size_t>(child)],
                       &above = group.nodes[static_cast<std::size_t>(parent)];
     const auto &low = lanes(below, true), &high = lanes(above, true);
     for (int l = 0; l < choice.count; ++l) {
       const Lane &from = lane(low, choice, l), &to = lane(high, choice, l);
-      sum.add_network(below.node, from.order.front(), from.nic, above.node, to.nic, to.order.front(), weight);
-      sum.add_network(above.node, to.order.front(), to.nic, below.node, from.nic, from.order.front(), weight);
+      const int door = from.order.front(), upper_door = to.order.front();
+      sum.begin(below.node, door, above.node, upper_door, weight, l, which);
+      sum.add_network(below.node, door, from.nic, above.node, to.nic, upper_door, weight);
+      sum.begin(above.node, upper_door, below.node, door, weight, l, which, true);
+      sum.add_network(above.node, upper_door, to.nic, below.node, from.nic, door, weight);
     }
   }
 }
@@ -181,8 +200,11 @@ void LinkLoads::tree(Sum& sum, const GroupShape& group, int lanes_at_most) const
     for (int l = 0; l < choice.count; ++l) {
       const auto& order = lane(own, choice, l).order;
       for (std::size_t k = 0; k + 1 < order.size(); ++k) {
-        sum.add(node.node, paths_.between(node.node, order[k + 1], order[k]), 1.0 / choice.count);
-        sum.add(node.node, paths_.between(node.node, order[k], order[k + 1]), 1.0 / choice.count);
+        const double weight = 1.0 / choice.count;
+        sum.begin(node.node, order[k + 1], node.node, order[k], weight, l);
+        sum.add(node.node, paths_.between(node.node, order[k + 1], order[k]), weight);
+        sum.begin(node.node, order[k], node.node, order[k + 1], weight, l, -1, true);
+        sum.add(node.node, paths_.between(node.node, order[k], order[k + 1]), weight);
       }
     }
   }
@@ -238,24 +260,37 @@ void LinkLoads::send_recv(Sum& sum, const GroupShape& group) const {
     }
 }
 
+void LinkLoads::add(Sum& sum, Operation operation, Algorithm algorithm, const GroupShape& group,
+                    int lanes_at_most) const {
+  if (operation == Operation::all_to_all)
+    all_to_all(sum, group);
+  else if (operation == Operation::send_recv)
+    send_recv(sum, group);
+  else if (algorithm == Algorithm::tree)
+    tree(sum, group, lanes_at_most);
+  else if (algorithm == Algorithm::nvls || algorithm == Algorithm::nvls_tree)
+    nvls(sum, group, lanes_at_most);
+  else if (algorithm == Algorithm::hierarchical)
+    hierarchical(sum, operation, group);
+  else
+    ring(sum, operation, group, lanes_at_most);
+}
+
+std::vector<Message> LinkLoads::messages(Operation operation, Algorithm algorithm, const GroupShape& group,
+                                         int lanes_at_most) const {
+  std::vector<Message> found;
+  Sum sum(paths_, zeros_);
+  sum.messages = &found;
+  add(sum, operation, algorithm, group, lanes_at_most);
+  (void)sum.take();  // leaves zeros
+  return found;
+}
+
 CallLoads LinkLoads::of(Operation operation, Algorithm algorithm, const std::vector<GroupShape>& groups,
                         int lanes_at_most) const {
   Sum sum(paths_, zeros_);
   CallLoads result;
-  for (const auto& group : groups) {
-    if (operation == Operation::all_to_all)
-      all_to_all(sum, group);
-    else if (operation == Operation::send_recv)
-      send_recv(sum, group);
-    else if (algorithm == Algorithm::tree)
-      tree(sum, group, lanes_at_most);
-    else if (algorithm == Algorithm::nvls || algorithm == Algorithm::nvls_tree)
-      nvls(sum, group, lanes_at_most);
-    else if (algorithm == Algorithm::hierarchical)
-      hierarchical(sum, operation, group);
-    else
-      ring(sum, operation, group, lanes_at_most);
-  }
+  for (const auto& group : groups) add(sum, operation, algorithm, group, lanes_at_most);
   result.loads = sum.take();
   result.lanes = std::max(1, choose_lanes(groups.front(), lanes_at_most).count);
   if (sum.crossings > 0) result.further_switches = sum.switches / sum.crossings;

@@ -20,6 +20,16 @@ struct CallLoads {
   double further_switches{};    ///< mean over the steps across nodes, beyond the first switch
 };
 
+/// What one rank sends to another in a call.
+struct Message {
+  int from{}, to{};  ///< global ranks
+  int lane{};        ///< of the ring or tree; 0 for direct
+  int tree{-1};     ///< 0 or 1 between the nodes of a tree; -1: inside a node, where both trees take this way
+  bool down{};      ///< a tree's way back from the root
+  double weight{};  ///< bytes per byte of payload
+  std::vector<LinkLoad> loads;  ///< bytes over each link per byte of payload; a link may come twice
+};
+
 /// Computes the bytes that an algorithm sends over each link. n ranks on N nodes, S the payload, w the bytes
 /// that a ring sends over each of its hops: all_reduce 2 (n-1)/n S, all_gather and reduce_scatter (n-1)/n S,
 /// broadcast and reduce S (and nothing on the hop that closes the ring at the root, the first rank).
@@ -45,6 +55,9 @@ class LinkLoads {
   /// @param lanes_at_most  0: no bound; else (forced channels) only so many lanes are used
   [[nodiscard]] CallLoads of(Operation operation, Algorithm algorithm, const std::vector<GroupShape>& groups,
                              int lanes_at_most) const;
+  /// The same, message by message, of one group. In-switch reductions have none.
+  [[nodiscard]] std::vector<Message> messages(Operation operation, Algorithm algorithm,
+                                              const GroupShape& group, int lanes_at_most) const;
 
  private:
   struct Sum;  ///< weights of one call while they add up
@@ -58,6 +71,8 @@ class LinkLoads {
   [[nodiscard]] static const Lane& lane(const std::vector<Lane>& own, const LaneChoice& choice, int number);
   const std::vector<Lane>& lanes(const NodeMembers& node, bool across_nodes) const;
 
+  void add(Sum& sum, Operation operation, Algorithm algorithm, const GroupShape& group,
+           int lanes_at_most) const;
   void ring(Sum& sum, Operation operation, const GroupShape& group, int lanes_at_most) const;
   void tree(Sum& sum, const GroupShape& group, int lanes_at_most) const;
   void tree_across(Sum& sum, const GroupShape& group, const LaneChoice& choice) const;
@@ -77,7 +92,7 @@ class LinkLoads {
 /// Child and parent of every edge of two binary trees over `nodes` that share the work: a node inside one of
 /// them is a leaf of the other. The first tree hangs every number under the nearest multiple of the next
 /// power of two; the second one is its mirror image (even number of nodes) or the first one moved by one
-/// place (odd).
+/// place (odd). Edges of the two trees alternate.
 struct TreeEdge {
   int child{}, parent{};
 };
