@@ -155,4 +155,19 @@ ReadResult read_scenario(const Value& document, ReadCache& cache) {
   return result;
 }
 
+ReadResult read_cluster_only(const Value& document, ReadCache& cache) {
+  ReadResult result;
+  TableReader reader(document, "", result.faults);
+  result.scenario.title = reader.string("title").value_or("");
+  reader.require("cluster", "a table [cluster]");
+  const Value* cluster = reader.table("cluster");
+  if (cluster != nullptr) detail::read_cluster(*cluster, cache, result);
+  const Value* background = reader.tables("background");
+  if (background != nullptr && cluster != nullptr) detail::read_background(*background, result);
+  for (const std::string_view other : {"model", "training", "input", "cost", "plan", "goodput", "measured"})
+    reader.known(other);
+  reader.finish();
+  return result;
+}
+
 }  // namespace stepcast

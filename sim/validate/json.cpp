@@ -3,13 +3,16 @@
 #include <cstdint>
 #include <cstdio>
 
+#include "sim/report/nccl_tests.hpp"
 #include "sim/validate/csv.hpp"
 #include "sim/validate/output.hpp"
 
 namespace stepcast {
 namespace {
 
-void write_row(JsonWriter& json, const ValidatedRow& row) {
+/// What rows of both kinds have.
+template <class Row>
+void begin_row(JsonWriter& json, const Row& row) {
   json.begin_object();
   json.member("file", row.file);
   json.member("line", std::int64_t{row.line});
@@ -24,6 +27,36 @@ void write_row(JsonWriter& json, const ValidatedRow& row) {
   json.begin_object();
   for (const auto& [key, value] : row.settings) json.member(key, value);
   json.end_object();
+}
+
+void write_row(JsonWriter& json, const ValidatedCollective& row) {
+  begin_row(json, row);
+  json.member("low", row.low.value);
+  json.member("high", row.high.value);
+  json.key("corrected");
+  if (row.corrected) {
+    json.value(row.corrected->value);
+  } else {
+    json.null();
+  }
+  json.member("harness_s", row.harness.value);
+  json.member("set_id", row.set);
+  json.member("operation", nccl_tests_name(row.operation));
+  json.member("bytes", static_cast<std::int64_t>(row.bytes.value));
+  json.member("ranks", row.ranks);
+  json.member("in_place", row.in_place);
+  json.member("algorithm", name_of(row.algorithm));
+  json.member("protocol", name_of(row.protocol));
+  json.member("channels", row.channels);
+  json.member("gpu", row.gpu);
+  json.member("transport", row.transport);
+  json.member("timing", row.timing);
+  json.member("judged", row.judged);
+  json.end_object();
+}
+
+void write_row(JsonWriter& json, const ValidatedRow& row) {
+  begin_row(json, row);
   json.member("source", row.source);
   json.member("gpu", row.gpu);
   json.member("model", row.model);
@@ -54,27 +87,31 @@ std::string number(double value) {
 
 }  // namespace
 
-std::string to_json(const Validation& validation) {
+std::string to_json(const Validation& validation, const CollectiveValidation& collectives) {
   JsonWriter json;
   json.begin_object();
   json.member("schema", "stepcast.validation/1");
   json.key("rows");
   json.begin_array();
   for (const ValidatedRow& row : validation.rows) write_row(json, row);
+  for (const ValidatedCollective& row : collectives.rows) write_row(json, row);
   json.end_array();
   json.key("skipped");
   json.begin_array();
-  for (const SkippedMeasurement& skipped : validation.skipped) {
-    json.begin_object();
-    json.member("file", skipped.file);
-    json.member("line", std::int64_t{skipped.line});
-    json.member("reason", skipped.reason);
-    json.end_object();
+  for (const auto* list : {&validation.skipped, &collectives.skipped}) {
+    for (const SkippedMeasurement& skipped : *list) {
+      json.begin_object();
+      json.member("file", skipped.file);
+      json.member("line", std::int64_t{skipped.line});
+      json.member("reason", skipped.reason);
+      json.end_object();
+    }
   }
   json.end_array();
   json.key("summary");
   json.begin_array();
   for (const GroupSummary& group : validation.summary) write_summary(json, group);
+  for (const GroupSummary& group : collectives.summary) write_summary(json, group);
   json.end_array();
   json.end_object();
   return json.text();

@@ -12,49 +12,54 @@
 namespace stepcast {
 namespace {
 
-constexpr std::array<std::string_view, 43> columns = {"source",
-                                                      "source_url_or_path",
-                                                      "commit_or_date",
-                                                      "gpu",
-                                                      "gpus_total",
-                                                      "gpus_per_node",
-                                                      "intra_node_link",
-                                                      "inter_node_link",
-                                                      "inter_node_gbps_per_gpu",
-                                                      "model",
-                                                      "params_b",
-                                                      "layers",
-                                                      "hidden",
-                                                      "heads",
-                                                      "kv_heads",
-                                                      "ffn_hidden",
-                                                      "vocab",
-                                                      "seq_len",
-                                                      "experts",
-                                                      "topk",
-                                                      "framework",
-                                                      "parallelism",
-                                                      "zero_stage_or_sharding",
-                                                      "tp",
-                                                      "pp",
-                                                      "cp",
-                                                      "ep",
-                                                      "vpp",
-                                                      "micro_batch_per_gpu",
-                                                      "grad_accum",
-                                                      "global_batch_sequences",
-                                                      "precision",
-                                                      "activation_checkpoint",
-                                                      "attention_kernel",
-                                                      "torch_compile",
-                                                      "offload",
-                                                      "metric_name",
-                                                      "metric_value",
-                                                      "metric_unit",
-                                                      "mfu_pct",
-                                                      "hfu_pct",
-                                                      "step_time_s",
-                                                      "mem_per_gpu_gb"};
+constexpr std::array<std::string_view, 43> training_columns = {"source",
+                                                               "source_url_or_path",
+                                                               "commit_or_date",
+                                                               "gpu",
+                                                               "gpus_total",
+                                                               "gpus_per_node",
+                                                               "intra_node_link",
+                                                               "inter_node_link",
+                                                               "inter_node_gbps_per_gpu",
+                                                               "model",
+                                                               "params_b",
+                                                               "layers",
+                                                               "hidden",
+                                                               "heads",
+                                                               "kv_heads",
+                                                               "ffn_hidden",
+                                                               "vocab",
+                                                               "seq_len",
+                                                               "experts",
+                                                               "topk",
+                                                               "framework",
+                                                               "parallelism",
+                                                               "zero_stage_or_sharding",
+                                                               "tp",
+                                                               "pp",
+                                                               "cp",
+                                                               "ep",
+                                                               "vpp",
+                                                               "micro_batch_per_gpu",
+                                                               "grad_accum",
+                                                               "global_batch_sequences",
+                                                               "precision",
+                                                               "activation_checkpoint",
+                                                               "attention_kernel",
+                                                               "torch_compile",
+                                                               "offload",
+                                                               "metric_name",
+                                                               "metric_value",
+                                                               "metric_unit",
+                                                               "mfu_pct",
+                                                               "hfu_pct",
+                                                               "step_time_s",
+                                                               "mem_per_gpu_gb"};
+constexpr std::array<std::string_view, 21> nccl_columns = {
+    "set_id",        "source",     "url_or_path",   "date",          "gpu",      "nodes",
+    "gpus_per_node", "intra_link", "inter_network", "nics_per_node", "nic_gbps", "transport",
+    "nccl_version",  "collective", "dtype",         "bytes",         "time_us",  "algbw_GBps",
+    "busbw_GBps",    "in_place",   "env_notes"};
 // "notes" is the 44th word of the files but holds no figure: it may be absent.
 
 std::string trimmed(std::string_view text) {
@@ -64,7 +69,8 @@ std::string trimmed(std::string_view text) {
 }
 
 /// Faults and notes of the header.
-void check_header(const CsvRecord& header, const std::string& file, MeasuredTable& table) {
+void check_header(const CsvRecord& header, const std::string& file, std::span<const std::string_view> columns,
+                  MeasuredTable& table) {
   std::vector<Diagnostic> faults;
   SourcePlace place;
   place.file = file;
@@ -79,8 +85,11 @@ void check_header(const CsvRecord& header, const std::string& file, MeasuredTabl
         {place,
          "column \"" + std::string(column) + "\" " +
              (seen == 0 ? "is missing from the header" : "appears twice in the header"),
-         "expected the columns of a table of published measurements: source, ..., gpu, gpus_total, "
-         "model, ..., metric_name, metric_value, metric_unit, ... (docs/fidelity.md lists them)"});
+         columns.data() == nccl_columns.data()
+             ? "expected the columns of a table of published collectives: set_id, ..., gpu, nodes, "
+               "gpus_per_node, ..., collective, dtype, bytes, time_us, ... (docs/fidelity.md lists them)"
+             : "expected the columns of a table of published measurements: source, ..., gpu, gpus_total, "
+               "model, ..., metric_name, metric_value, metric_unit, ... (docs/fidelity.md lists them)"});
   }
   if (!faults.empty()) throw ScenarioError(std::move(faults));
   for (const std::string& name : names) {
@@ -91,7 +100,8 @@ void check_header(const CsvRecord& header, const std::string& file, MeasuredTabl
 
 }  // namespace
 
-std::span<const std::string_view> measured_columns() { return columns; }
+std::span<const std::string_view> measured_columns() { return training_columns; }
+std::span<const std::string_view> collective_columns() { return nccl_columns; }
 
 const std::string& MeasuredRow::text(std::string_view column) const {
   static const std::string nothing;
@@ -119,7 +129,8 @@ std::optional<long> MeasuredRow::count(std::string_view column) const {
   return static_cast<long>(*value);
 }
 
-MeasuredTable parse_measured(std::string_view text, const std::string& file) {
+MeasuredTable parse_measured(std::string_view text, const std::string& file,
+                             std::span<const std::string_view> columns) {
   const std::vector<CsvRecord> records = parse_csv(text, file);
   if (records.empty()) {
     SourcePlace place;
@@ -129,7 +140,7 @@ MeasuredTable parse_measured(std::string_view text, const std::string& file) {
         Diagnostic{place, "the file is empty", "expected a header line and one line a measurement"});
   }
   MeasuredTable table;
-  check_header(records.front(), file, table);
+  check_header(records.front(), file, columns, table);
   for (std::size_t i = 1; i < records.size(); ++i) {
     MeasuredRow row;
     row.file = file;
@@ -142,6 +153,8 @@ MeasuredTable parse_measured(std::string_view text, const std::string& file) {
   return table;
 }
 
-MeasuredTable read_measured(const std::string& file) { return parse_measured(read_file(file), file); }
+MeasuredTable read_measured(const std::string& file, std::span<const std::string_view> columns) {
+  return parse_measured(read_file(file), file, columns);
+}
 
 }  // namespace stepcast

@@ -9,8 +9,11 @@
 
 namespace stepcast {
 
-/// The columns of a table of published measurements (design 6.4), in the order in which the files have them.
+/// The columns of a table of published training throughput (design 6.4), in the order in which the files have
+/// them.
 [[nodiscard]] std::span<const std::string_view> measured_columns();
+/// Likewise of a table of published collectives: nccl-tests' columns and what is known of the cluster.
+[[nodiscard]] std::span<const std::string_view> collective_columns();
 
 /// Why a row is not compared; thrown while a row is mapped and caught by who asked for it.
 struct SkippedRow {
@@ -37,11 +40,13 @@ struct MeasuredTable {
   std::vector<std::string> notes;  ///< columns that are not known and were not used
 };
 
-/// Rows of a CSV file with the header of design 6.4; the order of the columns is free.
+/// Rows of a CSV file whose header has `columns`, in any order.
 /// @throws ScenarioError: a file that can't be read, faults of its CSV, a column that is missing or appears
 /// twice
-[[nodiscard]] MeasuredTable read_measured(const std::string& file);
+[[nodiscard]] MeasuredTable read_measured(const std::string& file,
+                                          std::span<const std::string_view> columns = measured_columns());
 /// The same of a text; `file` names it.
-[[nodiscard]] MeasuredTable parse_measured(std::string_view text, const std::string& file);
+[[nodiscard]] MeasuredTable parse_measured(std::string_view text, const std::string& file,
+                                           std::span<const std::string_view> columns = measured_columns());
 
 }  // namespace stepcast

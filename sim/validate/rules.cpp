@@ -12,25 +12,10 @@ std::span<const EmbeddedFile> embedded_validation_mapping();
 
 namespace {
 
-/// Keys that a rule of each section may have beside "when"; docs at the top of mapping.toml.
-const std::map<std::string, std::vector<std::string>, std::less<>> section_keys = {
-    {"skip", {"reason"}},
-    {"gpu", {"node", "fabric", "reason", "assumed"}},
-    {"network", {"kind", "nics_per_node", "gbps_per_nic", "read", "reason", "assumed"}},
-    {"software", {"software", "training", "reason", "assumed"}},
-    {"precision", {"precision", "reason", "assumed"}},
-    {"strategy", {"strategy", "reason", "assumed"}},
-    {"checkpointing", {"checkpointing", "reason", "assumed"}},
-    {"model",
-     {"preset", "family", "config", "sequence_length", "tokens", "optimizer", "images", "defaults", "reason",
-      "assumed"}},
-    {"metric", {"kind", "scale", "per_gpu", "reason"}},
-    {"flops", {"formula", "reason"}},
-};
-const std::vector<std::string> family_keys = {"columns", "required", "defaults", "constants", "sequence"};
-
 class MappingReader {
  public:
+  explicit MappingReader(const MappingSchema& schema) : schema_(schema) {}
+
   MappingRule rule(const Value& table, const std::string& section, const std::vector<std::string>& known) {
     MappingRule made;
     made.outputs = &table;
@@ -50,8 +35,9 @@ class MappingReader {
   }
 
   void unknown_section(const Value::Entry& entry) {
-    std::vector<std::string> known = {"family"};
-    for (const auto& [name, keys] : section_keys) known.push_back(name);
+    std::vector<std::string> known;
+    if (!schema_.family_keys.empty()) known.push_back("family");
+    for (const auto& [name, keys] : schema_.sections) known.push_back(name);
     faults_.push_back({entry.key_place, "unknown section \"" + entry.key + "\"", suggest(entry.key, known)});
   }
 
@@ -62,7 +48,7 @@ class MappingReader {
  private:
   void read_conditions(const Value& when, MappingRule& rule) {
     for (const Value::Entry& entry : when.table) {
-      const auto columns = measured_columns();
+      const auto columns = schema_.columns;
       const bool known = entry.key.starts_with('@') || entry.key == "notes" ||
                          std::find(columns.begin(), columns.end(), entry.key) != columns.end();
       if (!known) faults_.push_back({entry.key_place, "unknown column \"" + entry.key + "\"", ""});
@@ -77,6 +63,7 @@ class MappingReader {
     }
   }
 
+  const MappingSchema& schema_;
   std::vector<Diagnostic> faults_;
 };
 
@@ -104,17 +91,38 @@ const Mapping& Mapping::shipped() {
   return mapping;
 }
 
-Mapping::Mapping(std::string_view toml, const std::string& file) : document_(parse_toml(toml, file)) {
-  MappingReader reader;
+const MappingSchema& Mapping::training_schema() {
+  // Docs at the top of mapping.toml.
+  static const MappingSchema schema = {
+      {{"skip", {"reason"}},
+       {"gpu", {"node", "fabric", "reason", "assumed"}},
+       {"network", {"kind", "nics_per_node", "gbps_per_nic", "read", "reason", "assumed"}},
+       {"software", {"software", "training", "reason", "assumed"}},
+       {"precision", {"precision", "reason", "assumed"}},
+       {"strategy", {"strategy", "reason", "assumed"}},
+       {"checkpointing", {"checkpointing", "reason", "assumed"}},
+       {"model",
+        {"preset", "family", "config", "sequence_length", "tokens", "optimizer", "images", "defaults",
+         "reason", "assumed"}},
+       {"metric", {"kind", "scale", "per_gpu", "reason"}},
+       {"flops", {"formula", "reason"}}},
+      measured_columns(),
+      {"columns", "required", "defaults", "constants", "sequence"}};
+  return schema;
+}
+
+Mapping::Mapping(std::string_view toml, const std::string& file, const MappingSchema& schema)
+    : document_(parse_toml(toml, file)) {
+  MappingReader reader(schema);
   for (const Value::Entry& entry : document_.table) {
-    if (entry.key == "family") {
+    if (entry.key == "family" && !schema.family_keys.empty()) {
       for (const Value::Entry& family : entry.value.table) {
-        families_.emplace(family.key, reader.rule(family.value, "family", family_keys));
+        families_.emplace(family.key, reader.rule(family.value, "family", schema.family_keys));
       }
       continue;
     }
-    const auto known = section_keys.find(entry.key);
-    if (known == section_keys.end()) {
+    const auto known = schema.sections.find(entry.key);
+    if (known == schema.sections.end()) {
       reader.unknown_section(entry);
       continue;
     }

@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 #include <regex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,13 @@ struct MappingRule {
   [[nodiscard]] const Value* table(std::string_view key) const;
 };
 
+/// What a mapping file may hold.
+struct MappingSchema {
+  std::map<std::string, std::vector<std::string>, std::less<>> sections;  ///< keys of a rule beside "when"
+  std::span<const std::string_view> columns;                              ///< that "when" may ask for
+  std::vector<std::string> family_keys;                                   ///< of [family.NAME]; empty: none
+};
+
 /// The mapping file: how the spellings of published tables become scenarios. Sections are lists of rules,
 /// tried in order; the first one that matches is taken. A pattern is an ECMAScript regular expression,
 /// searched without regard to case anywhere in the column; a column that begins with "@" is what an earlier
@@ -35,8 +43,10 @@ class Mapping {
  public:
   /// The mapping that the program ships (sim/validate/mapping.toml).
   static const Mapping& shipped();
+  /// Of tables of training throughput.
+  static const MappingSchema& training_schema();
   /// @throws ScenarioError: syntax, unknown sections and keys, patterns that are none
-  Mapping(std::string_view toml, const std::string& file);
+  Mapping(std::string_view toml, const std::string& file, const MappingSchema& schema = training_schema());
   Mapping(const Mapping&) = delete;  // rules point into the document
   Mapping& operator=(const Mapping&) = delete;
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +15,8 @@ struct SummaryPart {
   std::string title;
 };
 [[nodiscard]] const std::vector<SummaryPart>& summary_parts();
+/// Of collectives.
+[[nodiscard]] const std::vector<SummaryPart>& collective_summary_parts();
 [[nodiscard]] bool belongs(const GroupSummary& group, const SummaryPart& part);
 
 /// Words above the columns of group_cells and row_cells.
@@ -28,8 +31,28 @@ struct SummaryPart {
 /// The rows whose prediction is off by the largest factor, either way, largest first.
 [[nodiscard]] std::vector<const ValidatedRow*> furthest_rows(const Validation& validation);
 /// Reasons why rows were skipped with their numbers, most frequent first.
-[[nodiscard]] std::vector<std::pair<std::string, int>> skip_reasons(const Validation& validation);
+[[nodiscard]] std::vector<std::pair<std::string, int>> skip_reasons(
+    const std::vector<SkippedMeasurement>& skipped);
 /// "438 of 6045 measurements predicted, 5607 skipped"
-[[nodiscard]] std::string totals(const Validation& validation);
+[[nodiscard]] std::string totals(std::size_t predicted, std::size_t skipped);
+
+/// The groups of all parts, for a terminal.
+[[nodiscard]] std::string group_table(const std::vector<GroupSummary>& summary,
+                                      const std::vector<SummaryPart>& parts);
+/// The reasons, most frequent first, the first ones of many.
+[[nodiscard]] std::string reason_list(const std::vector<SkippedMeasurement>& skipped);
+
+/// 0.0123 -> "1.2"; "-" for nothing. `sign` stands before numbers above 0.
+[[nodiscard]] std::string percent(const std::optional<double>& share, const char* sign = "");
+[[nodiscard]] std::string fixed(double value, int digits, const char* sign = "");
+/// "FILE:LINE", without the file's folder.
+[[nodiscard]] std::string place_text(const std::string& file, unsigned line);
+
+/// Markdown: one line of a table, its header (the first `words` columns to the left, the others to the
+/// right), and the table of one part.
+[[nodiscard]] std::string markdown_line(const std::vector<std::string>& cells);
+[[nodiscard]] std::string markdown_header(const std::vector<std::string>& cells, std::size_t words);
+[[nodiscard]] std::string markdown_part(const std::vector<GroupSummary>& summary, const SummaryPart& part);
+[[nodiscard]] std::string markdown_reasons(const std::vector<SkippedMeasurement>& skipped);
 
 }  // namespace stepcast::detail

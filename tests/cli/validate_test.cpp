@@ -43,7 +43,7 @@ TEST_F(ValidateCommand, WithoutDataItSaysWhichCsvIsExpected) {
 }
 
 TEST_F(ValidateCommand, OptionsOfLaterIssuesAreKnown) {
-  for (const char* option : {"--anchor", "--collectives x.csv", "--plot x.svg"}) {
+  for (const char* option : {"--anchor", "--plot x.svg"}) {
     const Outcome outcome = stepcast(std::string("validate --data t.csv ") + option);
     EXPECT_EQ(outcome.exit_code, 2) << option;
     EXPECT_THAT(outcome.err, HasSubstr("known, not built yet")) << option;
@@ -83,6 +83,41 @@ TEST_F(ValidateCommand, WritesTheTableJsonCsvAndPage) {
   EXPECT_THAT(read("r.json"), HasSubstr("stepcast.validation/1"));
   EXPECT_THAT(read("r.csv"), HasSubstr("t.csv,2,me,gpt2,a100-sxm-80g,8,pytorch-eager,ddp,0.128,"));
   EXPECT_THAT(read("r.md"), HasSubstr("`stepcast validate --data t.csv"));
+}
+
+// 1 GiB at 200 GB/s of algorithm bandwidth are 5.37 ms; the second row is a loopback.
+TEST_F(ValidateCommand, CollectivesGiveTheSameReport) {
+  write(
+      "c.csv",
+      "set_id,source,url_or_path,date,gpu,nodes,gpus_per_node,intra_link,inter_network,nics_per_node,nic_"
+      "gbps,"
+      "transport,nccl_version,collective,dtype,bytes,time_us,algbw_GBps,busbw_GBps,in_place,env_notes\n"
+      "mine,me,page,2024,H100-SXM5-80GB,2,8,NVSwitch,InfiniBand NDR,8,,ib,2.27,all_reduce,float32,1073741824,"
+      "5368.7,200,375,0,\n"
+      "loop,me,page,2024,H100,2,1,n/a,loopback,1,,tcp,2.27,all_reduce,float32,1048576,4400,,,0,\n");
+  const Outcome outcome = stepcast("validate --collectives ./c.csv --json - --csv c-out.csv --docs c.md");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Value json = parse_json(outcome.out, "stdout");
+  EXPECT_EQ(json.find("schema")->string, "stepcast.validation/1");
+  ASSERT_EQ(json.find("rows")->array.size(), 1u);
+  const Value& row = json.find("rows")->array[0];
+  EXPECT_EQ(row.find("file")->string, "./c.csv");
+  EXPECT_EQ(row.find("line")->integer, 2);
+  EXPECT_NEAR(row.find("measured")->real, 5.3687e-3, 1e-9);
+  EXPECT_NEAR(row.find("relative_error")->real, row.find("predicted")->real / 5.3687e-3 - 1, 1e-9);
+  ASSERT_EQ(row.find("assumed")->array.size(), 1u);  // the cards' speed
+  EXPECT_EQ(row.find("settings")->find("cluster.fabric")->string, "infiniband-400g");
+  ASSERT_EQ(json.find("skipped")->array.size(), 1u);
+  EXPECT_EQ(json.find("skipped")->array[0].find("line")->integer, 3);
+  EXPECT_THAT(json.find("skipped")->array[0].find("reason")->string, HasSubstr("loopback"));
+  EXPECT_THAT(read("c-out.csv"), HasSubstr("./c.csv,2,mine,all_reduce,h100-sxm,2,16,ib,1073741824,0,"));
+  EXPECT_THAT(read("c.md"), HasSubstr("## Collectives"));
+}
+
+TEST_F(ValidateCommand, OneCsvFileHoldsRowsOfOneKind) {
+  const Outcome outcome = stepcast("validate --data t.csv --collectives c.csv --csv out.csv");
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("rows of one kind"));
 }
 
 }  // namespace

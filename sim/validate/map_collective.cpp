@@ -1,0 +1,227 @@
+#include "sim/validate/map_collective.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <span>
+
+#include "base/diagnostic.hpp"
+#include "base/embedded.hpp"
+#include "base/print.hpp"
+#include "base/quantity.hpp"
+#include "sim/report/nccl_tests.hpp"
+#include "sim/validate/row_mapper.hpp"
+#include "topology/fabric.hpp"
+#include "topology/node.hpp"
+
+namespace stepcast {
+
+std::span<const EmbeddedFile> embedded_collective_rules();
+
+namespace {
+
+using detail::RowMapper;
+using detail::TableMaker;
+
+/// A bandwidth that is rounded by more than this share gives no time.
+constexpr double coarsest_rounding = 0.01;
+
+/// The enumerator of that name; `automatic` when the rule has none.
+template <class Kind, std::size_t N>
+Kind named(const MappingRule& rule, std::string_view key, const std::array<Kind, N>& kinds) {
+  const auto text = rule.text(key);
+  if (!text) return Kind::automatic;
+  const auto found =
+      std::find_if(kinds.begin(), kinds.end(), [&](Kind kind) { return name_of(kind) == *text; });
+  STEPCAST_CHECK(found != kinds.end(), "collective_rules.toml names an unknown " + std::string(key));
+  return *found;
+}
+
+struct Nics {
+  double count{}, gigabits{};
+};
+
+Operation operation_of(const MeasuredRow& row) {
+  const auto operation = operation_named(row.text("collective"));
+  if (!operation) throw SkippedRow{"operation \"" + row.text("collective") + "\" is not known"};
+  return *operation;
+}
+
+/// The published time, or the one that the published bandwidth stands for.
+Seconds measured_time(const MeasuredRow& row, double bytes) {
+  if (const auto microseconds_ = row.number("time_us")) {
+    if (*microseconds_ > 0) return microseconds(*microseconds_);
+    throw SkippedRow{"the time is not above 0"};
+  }
+  const auto rate = row.number("algbw_GBps");
+  if (!rate || !(*rate > 0)) throw SkippedRow{"neither a time nor a bandwidth above 0"};
+  for (const std::string_view column : {"algbw_GBps", "busbw_GBps"}) {
+    const std::string& text = row.text(column);
+    const std::size_t point = text.find('.');
+    const double digits = point == std::string::npos ? 0 : static_cast<double>(text.size() - point - 1);
+    if (!text.empty() && 0.5 * std::pow(10, -digits) > coarsest_rounding * row.number(column).value_or(0))
+      throw SkippedRow{"no time: the bandwidth is rounded too coarsely to give one"};
+  }
+  return Bytes(bytes) / gigabytes_per_second(*rate);
+}
+
+/// Cards of a node: the columns, and where they are blank what the network's name and the platform say.
+Nics nics_of(RowMapper& mapper, double trays) {
+  const MeasuredRow& row = mapper.row();
+  const Mapping& rules = mapper.mapping();
+  const MappingRule* platform = rules.first("nics", row);
+  const auto count = row.count("nics_per_node");
+  const auto speed = row.number("nic_gbps");
+  Nics nics;
+  if (count) {
+    nics.count = static_cast<double>(*count) * trays;
+  } else {
+    nics.count = platform->number("nics_per_node").value_or(1) * trays;
+    mapper.assume(print_integer(nics.count) + " network cards a node (usual for such nodes)");
+  }
+  if (speed) {
+    if (!(*speed > 0) || *speed > 10'000) throw SkippedRow{"nic_gbps is not plausible"};
+    nics.gigabits = *speed;
+    return nics;
+  }
+  const MappingRule* named = rules.first("speed", row);
+  nics.gigabits =
+      named != nullptr ? named->number("gbps").value_or(100) : platform->number("gbps_per_nic").value_or(100);
+  mapper.assume(print_integer(nics.gigabits) + " Gb/s a network card (" +
+                (named != nullptr ? "by the network's name" : "usual for such nodes") + ")");
+  return nics;
+}
+
+/// [cluster] beyond its nodes: the fabric.
+void set_network(RowMapper& mapper, TableMaker& cluster, long per_node, double trays) {
+  const MappingRule& network =
+      mapper.require("network", "network \"{inter_network}\" ({transport}) is not known");
+  const std::string kind = network.text("kind").value_or("");
+  mapper.found("@kind", kind);
+  Nics nics = nics_of(mapper, trays);
+  const double of_gpu = network.number("gbps_per_gpu").value_or(0);
+  if (of_gpu > nics.gigabits && nics.count > static_cast<double>(per_node)) {
+    const double merged = std::round(of_gpu / nics.gigabits);
+    nics.count = std::max(1.0, std::floor(nics.count / merged));
+    nics.gigabits *= merged;
+  }
+  const std::string fabric = kind + "-" + print_integer(nics.gigabits) + "g";
+  cluster.set("fabric", fabric).set("nics_per_node", std::lround(nics.count));
+  if (const MappingRule* platform = mapper.mapping().first("platform", mapper.row())) {
+    const Seconds more = parse_seconds(platform->text("step_latency").value_or("")).value_or(Seconds{});
+    const double latency = (load_fabric(fabric, {}).link_latency + more).value * 1e9;
+    cluster.set("link_latency", std::to_string(std::lround(latency)) + " ns");
+  }
+}
+
+Value map_cluster_of(RowMapper& mapper, MappedCollective& made) {
+  const MeasuredRow& row = mapper.row();
+  const MappingRule& rule = mapper.require("gpu", "GPU {gpu} has no node preset");
+  const std::string name = rule.text("node").value_or("");
+  const NodeSpec node = load_node(name, {});
+  const long stated_nodes = mapper.count("nodes", "the number of nodes is not stated");
+  const long stated_gpus = mapper.count("gpus_per_node", "the number of GPUs a node is not stated");
+  if (stated_nodes > 100'000 || stated_gpus > 1024) throw SkippedRow{"nodes or GPUs are not plausible"};
+  long nodes = stated_nodes, per_node = stated_gpus;
+  const long domain = std::lround(rule.number("domain").value_or(0));
+  if (domain > 0) {  // trays of one NVLink domain are one node here
+    const long gpus = nodes * per_node;
+    per_node = std::min(domain, gpus);
+    if (gpus % per_node != 0)
+      throw SkippedRow{"GPUs do not fill NVLink domains of " + std::to_string(domain)};
+    nodes = gpus / per_node;
+  }
+  if (per_node > node.gpus) {
+    throw SkippedRow{std::to_string(per_node) + " GPUs a node, but " + name + " has " +
+                     std::to_string(node.gpus)};
+  }
+  if (nodes * per_node < 2) throw SkippedRow{"one rank: nothing is communicated"};
+  mapper.found("@node", name);
+  made.ranks = static_cast<int>(nodes * per_node);
+  made.nodes = static_cast<int>(nodes);
+  made.gpu = node.gpu;
+  TableMaker cluster(row);
+  cluster.set("nodes", nodes).set("node", name).set("gpus_per_node", per_node);
+  if (nodes > 1) {
+    const double trays = domain > 0 ? static_cast<double>(per_node) / static_cast<double>(stated_gpus) : 1;
+    set_network(mapper, cluster, per_node, trays);
+  }
+  return cluster.value();
+}
+
+void map_run(RowMapper& mapper, MappedCollective& made) {
+  const MeasuredRow& row = mapper.row();
+  const Mapping& rules = mapper.mapping();
+  if (const MappingRule* force = rules.first("force", row)) {
+    made.force.algorithm = named(*force, "algorithm", std::array{Algorithm::ring, Algorithm::tree});
+    made.force.protocol =
+        named(*force, "protocol", std::array{Protocol::ll, Protocol::ll128, Protocol::simple});
+  }
+  if (const MappingRule* harness = rules.first("harness", row)) {
+    const auto time = [&](std::string_view key) {
+      return parse_seconds(harness->text(key).value_or("")).value_or(Seconds{});
+    };
+    made.harness = time("per_call");
+    std::smatch found;
+    const std::string pattern = harness->text("gpus_per_process").value_or("");
+    if (!pattern.empty() && std::regex_search(row.text("env_notes"), found, std::regex(pattern)))
+      made.harness += (std::stod(found[1].str()) - 1) * time("per_further_gpu");
+  }
+  made.tuned_sockets = rules.first("sockets", row) != nullptr;
+  if (const MappingRule* timing = rules.first("timing", row))
+    made.timing = timing->text("class").value_or("");
+  for (const std::string_view section : {"graph", "size"}) {
+    if (const MappingRule* rule = rules.first(section, row))
+      mapper.assume(filled_in(rule->text("assumed").value_or(""), row));
+  }
+}
+
+}  // namespace
+
+const MappingSchema& collective_schema() {
+  static const MappingSchema schema = {
+      {{"skip", {"reason"}},
+       {"gpu", {"node", "domain", "reason", "assumed"}},
+       {"network", {"kind", "gbps_per_gpu", "reason", "assumed"}},
+       {"speed", {"gbps"}},
+       {"nics", {"nics_per_node", "gbps_per_nic"}},
+       {"platform", {"step_latency", "source"}},
+       {"harness", {"per_call", "per_further_gpu", "gpus_per_process", "source"}},
+       {"sockets", {"sockets", "source"}},
+       {"force", {"algorithm", "protocol"}},
+       {"graph", {"assumed"}},
+       {"timing", {"class"}},
+       {"size", {"assumed"}}},
+      collective_columns(),
+      {}};
+  return schema;
+}
+
+const Mapping& shipped_collective_rules() {
+  static const Mapping rules(embedded_collective_rules().front().text, "sim/validate/collective_rules.toml",
+                             collective_schema());
+  return rules;
+}
+
+MappedCollective map_collective(const MeasuredRow& row, const Mapping& rules) {
+  RowMapper mapper(row, rules);
+  if (const MappingRule* skip = rules.first("skip", row))
+    throw SkippedRow{filled_in(skip->text("reason").value_or(""), row)};
+  MappedCollective made;
+  made.operation = operation_of(row);
+  const auto bytes = row.number("bytes");
+  if (!bytes || !(*bytes >= 1) || *bytes > 1e15) throw SkippedRow{"the message size is not stated"};
+  made.bytes = Bytes(*bytes);
+  made.measured = measured_time(row, *bytes);
+  made.in_place = row.text("in_place") == "1";
+  made.set = row.text("set_id");
+  Value cluster = map_cluster_of(mapper, made);
+  map_run(mapper, made);
+  made.transport = row.has("transport") ? row.text("transport") : "not stated";
+  made.assumed = std::move(mapper.assumed());
+  TableMaker document(row);
+  made.scenario = document.set("cluster", std::move(cluster)).value();
+  return made;
+}
+
+}  // namespace stepcast
