@@ -149,7 +149,10 @@ StepwiseResult stepwise(const CollectiveModel& model, Operation operation, Bytes
     last.push_back(chunks.flow_count());
     add_fluid(fluid, plan, payload);
   }
-  const FlowTimes times = simulate_flows(chunks, {.cancel = cancel});
+  // Messages of an all_to_all are mostly alike; hashed routes make each one its own.
+  const bool alike =
+      result.plan.algorithm == Algorithm::direct && model.cluster().request().routing != "ecmp";
+  const FlowTimes times = simulate_flows(chunks, {.group_alike = alike, .cancel = cancel});
   const FlowTimes fluid_times = simulate_flows(fluid, {.cancel = cancel});
   result.flows = chunks.flow_count();
   for (std::size_t g = 0, flow = 0; g < groups.size(); ++g) {
