@@ -367,7 +367,8 @@ std::vector<int> Cluster::network_route(int rank, int nic, int peer_rank, int pe
 }
 
 std::vector<int> Cluster::way_to_nic(int node, int local_rank, int nic) const {
-  return shifted(implementation_->graph(node).to_nic(local_rank, nic, gpudirect(node)), first_link(node));
+  return shifted(implementation_->graph(node).to_nic(local_rank, nic, gpudirect(node), request().pxn),
+                 first_link(node));
 }
 
 std::vector<int> Cluster::way_from_nic(int node, int nic, int local_rank) const {

@@ -75,8 +75,9 @@ struct ClusterRequest {
   std::string topology{"single-switch"};  ///< also leaf-spine, fat-tree, rail-optimized, rail-only
   double oversubscription{1.0};           ///< leaf downlink over uplink capacity, >= 1
   std::string routing{"spray"};           ///< also ecmp, static
-  std::vector<NodeGroup> node_groups;     ///< nodes beyond `nodes` are left out
-  std::vector<LinkFault> faults;          ///< those at nodes beyond `nodes` are left out
+  bool pxn{true};  ///< a GPU that is not beside a card may send over NVLink by the GPU that is
+  std::vector<NodeGroup> node_groups;  ///< nodes beyond `nodes` are left out
+  std::vector<LinkFault> faults;       ///< those at nodes beyond `nodes` are left out
   std::vector<BackgroundLoad> background;
 
   [[nodiscard]] const NodeSpec& node_at(int index) const;

@@ -51,6 +51,7 @@ void read_switch(const Value& table, FabricSpec& fabric, std::vector<Diagnostic>
   FigureReader in(table, "switch", faults);
   fabric.switch_latency = in.seconds("latency").value_or(Seconds{});
   fabric.leaf_ports = static_cast<int>(in.integer("leaf_ports", 2, 4096).value_or(fabric.leaf_ports));
+  fabric.sharp = in.boolean("sharp").value_or(false);
   in.finish();
 }
 

@@ -21,6 +21,7 @@ struct FabricSpec {
   Seconds switch_latency{};  ///< each further switch
   int leaf_ports{
       64};  ///< ports of a leaf switch, half of them towards nodes (leaf-spine, fat-tree, rail-optimized)
+  bool sharp{};                   ///< the switches reduce (SHARP); NCCL uses it where CollNet is switched on
   int nics_per_node{};            ///< 0: the node's own number (one per GPU on most)
   bool gpudirect{};               ///< both this and the node's must hold
   BytesPerSecond flow_ceiling{};  ///< TCP: the most that one socket moves; 0 = no ceiling

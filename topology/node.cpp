@@ -92,6 +92,8 @@ void read_bus(const Value& table, NodeSpec& node, NodePlaces& places, std::vecto
 void read_host(const Value& table, NodeSpec& node, std::vector<Diagnostic>& faults) {
   FigureReader in(table, "host", faults);
   node.sockets = whole(in.integer("sockets", 1, most_gpus), in.table().has("sockets") ? 0 : 1);
+  if (const std::optional<std::string> cpu = in.choice("cpu", {"intel", "amd", "arm", "power"}))
+    node.cpu = *cpu;
   node.sockets_per_board = whole(in.integer("sockets_per_board", 1, most_gpus), 0);
   node.socket_rate = in.rate("socket_rate").value_or(BytesPerSecond{});
   in.require("memory_rate", "a rate of one socket's memory, for example \"204.8 GB/s\"");

@@ -30,7 +30,8 @@ struct NodeSpec {
                                ///< own switch
   bool pcie_peer_to_peer{};    ///< GPUs can read each other over PCIe; else through host memory
   int sockets{};
-  int sockets_per_board{};  ///< sockets joined by socket_rate; 0: all of them (NVL72: each board its own)
+  std::string cpu{"intel"};  ///< intel, amd, arm, power: what NCCL's own model distinguishes
+  int sockets_per_board{};   ///< sockets joined by socket_rate; 0: all of them (NVL72: each board its own)
   BytesPerSecond socket_rate{};  ///< between sockets, per direction
   BytesPerSecond host_memory_rate{};
   int nics_default{};  ///< NICs of an RDMA fabric; TCP fabrics state their own

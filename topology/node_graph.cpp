@@ -52,13 +52,13 @@ std::vector<int> NodeGraph::path(int from, int to) const {
   return links;
 }
 
-std::vector<int> NodeGraph::to_nic(int gpu, int nic, bool gpudirect) const {
+std::vector<int> NodeGraph::to_nic(int gpu, int nic, bool gpudirect, bool pxn) const {
   const int card = wiring_.first_nic + nic;
   std::vector<int> links;
   int from = gpu;
   if (gpudirect) {
     const int feeder = gpu_near_nic(nic);
-    if (feeder >= 0 && bus_cost(gpu, card) > bus_cost(feeder, card)) {
+    if (pxn && feeder >= 0 && bus_cost(gpu, card) > bus_cost(feeder, card)) {
       links = search(gpu, feeder, Reach::nvlink);
       if (!links.empty()) from = feeder;
     }

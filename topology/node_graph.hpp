@@ -26,7 +26,7 @@ class NodeGraph {
   /// What a GPU sends to NIC `nic`. With GPUDirect over PCIe, or, when the card is nearer to another GPU,
   /// over NVLink to that GPU and from there (NCCL's PXN). Without it, to the host's memory first and from
   /// there to the card.
-  [[nodiscard]] std::vector<int> to_nic(int gpu, int nic, bool gpudirect) const;
+  [[nodiscard]] std::vector<int> to_nic(int gpu, int nic, bool gpudirect, bool pxn = true) const;
   /// The way back, which never passes through another GPU (PXN is for sending).
   [[nodiscard]] std::vector<int> from_nic(int nic, int gpu, bool gpudirect) const;
   /// Cards that live, nearest first.

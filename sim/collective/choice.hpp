@@ -2,8 +2,8 @@
 
 #include <vector>
 
+#include "sim/collective/collective.hpp"
 #include "sim/collective/latency.hpp"
-#include "topology/node.hpp"
 
 namespace stepcast {
 
@@ -15,25 +15,31 @@ struct Way {
 
 /// What the cluster allows beyond the group's traits.
 struct NodeTraits {
-  bool nvlink_sharp{};  ///< the switch reduces
-  bool regular{};       ///< the same number of ranks on every node
+  bool nvlink_sharp{};     ///< the switch reduces
+  bool regular{};          ///< the same number of ranks on every node
+  bool nvswitch{};         ///< the GPUs of a node hang on an NVSwitch
+  bool network_reduces{};  ///< switches of the fabric that reduce, and NCCL told to use them
+  bool pat{};              ///< this version of NCCL has PAT
+  bool ll128{};            ///< NVLink inside the nodes, near NICs across
 };
 
-/// The ways that NCCL would consider for the operation (nccl_model.md section 7), or the forced ones.
-/// all_reduce: ring, tree, and NVLS (one node) or NVLSTree (several) on switches that reduce, from 5 GPUs of
-/// a node on; other reductions and gathers: ring (PAT is left out: one GPU per node, and only where
-/// NCCL 2.23+ has it); all_to_all and send_recv: direct. LL128 needs NVLink inside the node and GPUDirect
-/// across nodes. A forced algorithm need not be one that NCCL would choose (`hierarchical` never is) but must
-/// be possible.
-/// @throws std::invalid_argument when it is not: NVLS without such a switch, a tree for an all_gather, ...
-[[nodiscard]] std::vector<Way> possible_ways(const NcclConstants& constants, Operation operation,
-                                             const GroupTraits& group, const NodeTraits& node,
+/// The ways that NCCL would consider for the operation (NVIDIA/nccl src/graph/tuning.cc), or the forced ones.
+///
+/// - all_reduce: ring, tree; NVLS on one node (on several with CollNet), NVLSTree across nodes, where the
+/// switch
+///   reduces; CollNet where the network does
+/// - all_gather, reduce_scatter: ring; NVLS as above; CollNetDirect; PAT with one rank per node
+/// - broadcast, reduce: ring
+/// - all_to_all, send_recv: direct
+///
+/// A forced algorithm need not be one that NCCL would choose (`hierarchical` never is) but must be possible.
+/// `nccl.algorithms` and `nccl.protocols` leave out the others where anything remains for the operation; else
+/// they are passed over, as NCCL does for operations that have one algorithm only. LL128 where it is not safe
+/// needs to be named.
+/// @throws std::invalid_argument when the forced one is not possible: NVLS without such a switch, a tree for
+/// an all_gather, ...
+[[nodiscard]] std::vector<Way> possible_ways(Operation operation, const GroupTraits& group,
+                                             const NodeTraits& node, const NcclOptions& nccl,
                                              const CollectiveForce& force);
-
-/// Channels that NCCL keeps for a message of `payload` bytes: it drops them one by one while
-/// bytes < channels * threads * bytes per thread (LL ring: times n).
-/// @return 1 .. most
-[[nodiscard]] int channels_for(const NcclConstants& constants, const Way& way, Bytes payload, int ranks,
-                               int most);
 
 }  // namespace stepcast

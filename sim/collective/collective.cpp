@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <optional>
 #include <set>
 #include <unordered_map>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "sim/collective/link_loads.hpp"
 #include "sim/collective/link_rates.hpp"
 #include "sim/collective/measured.hpp"
+#include "sim/collective/nccl_communicator.hpp"
 #include "sim/collective/nccl_constants.hpp"
 #include "sim/engine/fair_share.hpp"
 
@@ -42,8 +44,11 @@ struct GroupSet {
   std::vector<GroupShape> shapes;
   GroupTraits traits;
   bool regular{};
-  bool reducing_switch{};                                                        ///< on every node
-  double rings_inside{};                                                         ///< 0: not computed yet
+  bool reducing_switch{};  ///< on every node
+  bool nvswitch{};         ///< likewise
+  double rings_inside{};   ///< 0: not computed yet
+  std::optional<NcclTuning> tuning;
+  bool ll128{};                                                                  ///< NCCL uses it by itself
   std::map<std::pair<std::pair<Operation, Algorithm>, int>, Loaded> alone, all;  ///< first group; every group
   std::map<std::pair<const std::vector<LinkLoad>*, Protocol>, SharedLoads> on_wire;
 };
@@ -66,10 +71,13 @@ struct CollectiveModel::Implementation {
       : cluster(std::move(shared)),
         links(profile.links),
         measured(profile.collectives),
+        nccl(options.nccl),
+        compute_capability(static_cast<int>(std::lround(10 * profile.gpu.compute_capability.value))),
         paths(*cluster),
         loads(paths),
         rates(*cluster,
-              options.links_of_class.empty() ? std::vector<LinkProfile>{links} : options.links_of_class) {}
+              options.links_of_class.empty() ? std::vector<LinkProfile>{links} : options.links_of_class,
+              options.nccl.tuned_sockets) {}
 
   GroupSet& groups_of(const std::vector<Group>& groups);
   const Loaded& loaded(GroupSet& set, bool all, Operation operation, Algorithm algorithm, int lanes_at_most);
@@ -77,9 +85,14 @@ struct CollectiveModel::Implementation {
                     const CollectiveForce& force);
   /// Bus bandwidth that rings of the first node's members alone reach over NVLink.
   double rings_inside(GroupSet& set) const;
-  Estimate fastest(GroupSet& set, Operation operation, Bytes payload, const CollectiveForce& force);
+  /// As NCCL chooses: by its own model where it has one, else by the least time.
+  Estimate chosen(GroupSet& set, Operation operation, Bytes payload, const CollectiveForce& force);
   SharedLoads on_wire(GroupSet& set, const SharedLoads& loads, Protocol protocol);
-  [[nodiscard]] int most_channels(const GroupTraits& traits, const Way& way, int lanes) const;
+  /// Channels that a large message uses if nothing bounds them, and what bounds them (0: nothing).
+  [[nodiscard]] int own_channels(const GroupSet& set, Algorithm algorithm, int lanes) const;
+  [[nodiscard]] int bound_of_channels(const CollectiveForce& force) const;
+  [[nodiscard]] int channels_of(const GroupSet& set, const Way& way, Bytes payload, int lanes,
+                                const CollectiveForce& force) const;
   [[nodiscard]] double rate_beside(std::span<const BackgroundFlow> others, const std::vector<LinkLoad>& own,
                                    double alone) const;
   void use_measured(CollectivePlan& plan, GroupSet& set, Operation operation, Bytes payload, double& relief);
@@ -87,6 +100,8 @@ struct CollectiveModel::Implementation {
   std::shared_ptr<const Cluster> cluster;
   LinkProfile links;
   std::vector<MeasuredCollective> measured;
+  NcclOptions nccl;
+  int compute_capability;
   NodePaths paths;
   LinkLoads loads;
   LinkRates rates;
@@ -111,18 +126,27 @@ GroupSet& CollectiveModel::Implementation::groups_of(const std::vector<Group>& g
   traits.gpudirect = paths.gpudirect();
   set.regular = first.ranks == traits.nodes * traits.per_node;
   traits.nvlink = traits.per_node > 1;
-  set.reducing_switch = true;
+  set.reducing_switch = set.nvswitch = true;
   std::set<std::pair<int, std::vector<int>>> seen;  // nodes with the same members of one class are alike
   for (const auto& node : first.nodes) {
     if (!seen.emplace(cluster->node_class(node.node), node.locals).second) continue;
     const NodeSpec& spec = cluster->node_spec(node.node);
-    set.reducing_switch =
-        set.reducing_switch && spec.nvlink_sharp && spec.nvlink == NodeSpec::Nvlink::fabric_switch;
+    set.nvswitch = set.nvswitch && spec.nvlink == NodeSpec::Nvlink::fabric_switch;
+    set.reducing_switch = set.reducing_switch && set.nvswitch && spec.nvlink_sharp;
     if (!traits.nvlink) continue;
     for (const auto& lane : node_lanes(paths, node.node, node.locals, traits.nodes > 1))
       for (std::size_t i = 0; i + 1 < lane.order.size(); ++i)
         traits.nvlink = traits.nvlink && paths.all_nvlink(node.node, paths.between(node.node, lane.order[i],
                                                                                    lane.order[i + 1]));
+  }
+  if (traits.ranks > 1) {
+    NcclCommunicator communicator = describe_communicator(nccl_tuning_constants(nccl.version), paths, loads,
+                                                          first, traits, compute_capability);
+    constexpr int hopper = 90, volta = 70;
+    communicator.nvls = set.reducing_switch && traits.nvlink && compute_capability >= hopper;
+    communicator.collnet = nccl.collnet && cluster->request().fabric.sharp;
+    set.ll128 = compute_capability >= volta && communicator.nvlink && communicator.near_nics;
+    set.tuning.emplace(nccl_tuning_constants(nccl.version), communicator);
   }
   return set;
 }
@@ -140,11 +164,21 @@ const Loaded& CollectiveModel::Implementation::loaded(GroupSet& set, bool all, O
   return result;
 }
 
-int CollectiveModel::Implementation::most_channels(const GroupTraits& traits, const Way& way,
-                                                   int lanes) const {
-  const bool nvls = way.algorithm == Algorithm::nvls || way.algorithm == Algorithm::nvls_tree;
-  const int usual = nvls ? links.nvls_channels : traits.nodes > 1 ? links.network_channels : links.channels;
-  return std::clamp(std::max(usual, lanes), 1, nccl_constants().most_channels);
+int CollectiveModel::Implementation::own_channels(const GroupSet& set, Algorithm algorithm, int lanes) const {
+  return std::clamp(std::max(set.tuning->most_channels(algorithm), lanes), 1, nccl_constants().most_channels);
+}
+
+int CollectiveModel::Implementation::bound_of_channels(const CollectiveForce& force) const {
+  return force.channels > 0 ? force.channels : nccl.max_channels;
+}
+
+int CollectiveModel::Implementation::channels_of(const GroupSet& set, const Way& way, Bytes payload,
+                                                 int lanes, const CollectiveForce& force) const {
+  const int limit = nccl_constants().most_channels;
+  if (force.channels > 0) return std::min(force.channels, limit);
+  int most = std::max(own_channels(set, way.algorithm, lanes), std::min(nccl.min_channels, limit));
+  if (nccl.max_channels > 0) most = std::min(most, nccl.max_channels);
+  return set.tuning->channels(way, payload.value, most);
 }
 
 double CollectiveModel::Implementation::rings_inside(GroupSet& set) const {
@@ -160,15 +194,15 @@ double CollectiveModel::Implementation::rings_inside(GroupSet& set) const {
 Estimate CollectiveModel::Implementation::estimate(GroupSet& set, Operation operation, Bytes payload,
                                                    const Way& way, const CollectiveForce& force) {
   const NcclConstants& constants = nccl_constants();
-  const Loaded& call = loaded(set, false, operation, way.algorithm, force.channels);
+  const int bound = bound_of_channels(force);
+  const Loaded& call = loaded(set, false, operation, way.algorithm, bound);
   const RateLimits& limits = call.limits;
   const double wire = constants.wire.of(way.protocol), share = constants.rate_share.of(way.protocol);
 
   // The channels together carry what the links inside a node could at their raw rate; fewer carry their part.
   double ceiling = limits.node_raw / wire;
-  if (force.channels > 0)
-    ceiling *=
-        std::min(1.0, static_cast<double>(force.channels) / most_channels(set.traits, way, call.facts.lanes));
+  if (bound > 0)
+    ceiling *= std::min(1.0, static_cast<double>(bound) / own_channels(set, way.algorithm, call.facts.lanes));
   ceiling = std::min({ceiling, rates.socket_ceiling(limits) / wire, rates.staging_ceiling(limits) / wire});
   switch (way.algorithm) {
     case Algorithm::nvls:
@@ -176,6 +210,10 @@ Estimate CollectiveModel::Implementation::estimate(GroupSet& set, Operation oper
       break;
     case Algorithm::nvls_tree:
       ceiling = std::min(ceiling, constants.nvls_tree_share * limits.in_switch);
+      break;
+    case Algorithm::collnet_direct:
+    case Algorithm::collnet_chain:
+      ceiling = std::min(ceiling, constants.collnet_share * limits.usable);
       break;
     case Algorithm::tree: {
       double inside = limits.nvlink_usable;
@@ -212,12 +250,23 @@ Estimate CollectiveModel::Implementation::estimate(GroupSet& set, Operation oper
   return result;
 }
 
-Estimate CollectiveModel::Implementation::fastest(GroupSet& set, Operation operation, Bytes payload,
-                                                  const CollectiveForce& force) {
-  const NodeTraits node{set.reducing_switch && set.traits.nvlink, set.regular};
+Estimate CollectiveModel::Implementation::chosen(GroupSet& set, Operation operation, Bytes payload,
+                                                 const CollectiveForce& force) {
+  const NodeTraits node{set.reducing_switch && set.traits.nvlink,
+                        set.regular,
+                        set.nvswitch,
+                        nccl.collnet && cluster->request().fabric.sharp,
+                        nccl_tuning_constants(nccl.version).pat,
+                        set.ll128};
+  const auto ways = possible_ways(operation, set.traits, node, nccl, force);
+  const bool rated =
+      ways.front().algorithm != Algorithm::direct && ways.front().algorithm != Algorithm::hierarchical;
+  if (rated)
+    if (const auto way = set.tuning->cheapest(operation, ways, payload.value))
+      return estimate(set, operation, payload, *way, force);
   Estimate best;
   best.time = Seconds(std::numeric_limits<double>::infinity());
-  for (const Way& way : possible_ways(nccl_constants(), operation, set.traits, node, force)) {
+  for (const Way& way : ways) {
     const Estimate candidate = estimate(set, operation, payload, way, force);
     if (candidate.time < best.time) best = candidate;
   }
@@ -275,8 +324,8 @@ void CollectiveModel::Implementation::use_measured(CollectivePlan& plan, GroupSe
   if (!match.entry) return;
   std::vector<std::pair<Bytes, double>> ratios;
   for (const auto& [size, time] : match.entry->points)
-    ratios.emplace_back(size, time / fastest(set, operation, size, {}).time);
-  const Estimate model = fastest(set, operation, payload, {});
+    ratios.emplace_back(size, time / chosen(set, operation, size, {}).time);
+  const Estimate model = chosen(set, operation, payload, {});
   const double ratio = interpolate_ratio(ratios, payload);
   const auto exact = std::find_if(match.entry->points.begin(), match.entry->points.end(),
                                   [&](const auto& point) { return point.first == payload; });
@@ -295,7 +344,7 @@ void CollectiveModel::Implementation::use_measured(CollectivePlan& plan, GroupSe
                                     [&](const auto& point) { return point.first == size; });
     const Seconds whole = known != match.entry->points.end()
                               ? known->second
-                              : interpolate_ratio(ratios, size) * fastest(set, operation, size, {}).time;
+                              : interpolate_ratio(ratios, size) * chosen(set, operation, size, {}).time;
     if (cpu.value > 0) shares.emplace_back(size, cpu / whole);
   }
   if (!shares.empty()) plan.host_share = std::min(1.0, interpolate_ratio(shares, payload));
@@ -324,7 +373,7 @@ CollectivePlan CollectiveModel::plan(Operation operation, Bytes payload, const s
   GroupSet& set = self.groups_of(groups);
   // NCCL chooses for its own communicator, whatever else moves; so that folded and unfolded runs choose
   // alike, too.
-  const Estimate best = self.fastest(set, operation, payload, force);
+  const Estimate best = self.chosen(set, operation, payload, force);
   plan.algorithm = best.way.algorithm;
   plan.protocol = best.way.protocol;
   plan.latency = best.latency;
@@ -334,7 +383,7 @@ CollectivePlan CollectiveModel::plan(Operation operation, Bytes payload, const s
       force.algorithm == Algorithm::automatic && force.protocol == Protocol::automatic && force.channels == 0;
   if (chosen_freely) self.use_measured(plan, set, operation, payload, relief);
 
-  const Loaded& all = self.loaded(set, true, operation, plan.algorithm, force.channels);
+  const Loaded& all = self.loaded(set, true, operation, plan.algorithm, self.bound_of_channels(force));
   plan.loads = self.on_wire(set, all.simple, plan.protocol);
   double limit = all.limits.usable / constants.wire.of(plan.protocol);
   if (relief < 1) {
@@ -352,9 +401,7 @@ CollectivePlan CollectiveModel::plan(Operation operation, Bytes payload, const s
     plan.time_alone = plan.latency + payload / BytesPerSecond(rate);
   }
 
-  const int most = self.most_channels(set.traits, best.way, all.facts.lanes);
-  plan.channels = force.channels > 0 ? std::min(force.channels, constants.most_channels)
-                                     : channels_for(constants, best.way, payload, set.traits.ranks, most);
+  plan.channels = self.channels_of(set, best.way, payload, all.facts.lanes, force);
   plan.sms = self.cluster->request().node.host_device ? 0 : plan.channels;
   const bool nvls = plan.algorithm == Algorithm::nvls || plan.algorithm == Algorithm::nvls_tree;
   const double sent =

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/units.hpp"
+#include "sim/collective/nccl_options.hpp"
 #include "sim/cost/profile.hpp"
 #include "topology/cluster.hpp"
 
@@ -14,11 +15,6 @@ namespace stepcast {
 
 enum class Operation { all_reduce, all_gather, reduce_scatter, broadcast, reduce, all_to_all, send_recv };
 [[nodiscard]] std::string_view name_of(Operation operation);
-
-enum class Algorithm { automatic, ring, tree, nvls, nvls_tree, hierarchical, direct };
-enum class Protocol { automatic, ll, ll128, simple };
-[[nodiscard]] std::string_view name_of(Algorithm algorithm);
-[[nodiscard]] std::string_view name_of(Protocol protocol);
 
 /// Ranks of one communicator, in communicator order.
 struct Group {
@@ -56,6 +52,7 @@ struct CollectiveForce {
 struct CollectiveOptions {
   std::vector<LinkProfile>
       links_of_class;  ///< by Cluster::node_class; empty: the profile's links on all nodes
+  NcclOptions nccl;
 };
 
 /// How collectives load the links of one cluster. Memoizes by group set; share one between points with the

@@ -1,11 +1,14 @@
 #include "sim/collective/latency.hpp"
 
+#include <algorithm>
 #include <bit>
 
 namespace stepcast {
 namespace {
 
 int floor_log2(int value) { return std::bit_width(static_cast<unsigned>(value)) - 1; }
+
+int ceil_log2(int value) { return std::bit_width(static_cast<unsigned>(value - 1)); }
 
 Seconds ring_latency(const NcclConstants& c, Operation operation, Protocol protocol, const GroupTraits& t,
                      Seconds network_hop) {
@@ -37,9 +40,16 @@ Seconds start_latency(const NcclConstants& c, Operation operation, Algorithm alg
     case Algorithm::tree:
       return tree_latency(c, protocol, t, tree_hop);
     case Algorithm::nvls:
-      return c.nvls_scale * c.nvls_step;
+      return c.nvls_scale * c.nvls_step + (t.nodes > 1 ? c.nvls_network + wire : Seconds{});
     case Algorithm::nvls_tree:
       return c.nvls_scale * c.nvls_step + c.nvls_tree_extra + 2 * floor_log2(t.nodes) * tree_hop;
+    case Algorithm::collnet_direct:
+      return 2 * (std::min(1, t.per_node - 1) * c.collnet_direct_step + (t.per_node - 1) * c.collnet_rank) +
+             c.collnet_direct_network + wire;
+    case Algorithm::collnet_chain:
+      return 2 * (t.per_node - 1) * c.collnet_chain_step + c.collnet_chain_network + wire;
+    case Algorithm::pat:
+      return c.pat_base + ceil_log2(t.ranks) * (c.pat_step + wire) + t.ranks * c.pat_rank;
     case Algorithm::hierarchical: {
       GroupTraits inside = t, rails = t;
       inside.ranks = t.per_node;

@@ -21,8 +21,12 @@ struct GroupTraits {
 ///
 ///     ring          base + (s - k) a + k x
 ///     tree          base + 2 ((p - 1) a + floor(log2 N) x)
-///     nvls          1.26 * 25 us
+///     nvls          1.26 * 25 us; across nodes + 18 us + the network's latency
 ///     nvls_tree     nvls + 26 us + 2 floor(log2 N) x
+///     collnet       NCCL's constants + one network hop, however many nodes: direct 2 (3.7 + (p - 1) 0.4) +
+///     31 us,
+///                   chain 2 (p - 1) 2.8 + 30 us
+///     pat           8 us + ceil(log2 n) (14 / 3.5 us + r y) + 2.8 us n
 ///     hierarchical  the rings of its phases after each other
 ///     direct        all_to_all: base + (n - p) per remote peer + y; send_recv: base + one hop
 ///     x             NCCL's constant + y (LL, LL128), + r y (Simple); r = 1.3 with GPUDirect, 1.9 without

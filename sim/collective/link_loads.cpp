@@ -1,9 +1,9 @@
 #include "sim/collective/link_loads.hpp"
 
 #include <algorithm>
-#include <tuple>
 
 #include "base/diagnostic.hpp"
+#include "sim/collective/link_load_sum.hpp"
 
 namespace stepcast {
 
@@ -19,86 +19,6 @@ double ring_bytes_per_hop(Operation operation, int ranks) {
       return 1;
   }
 }
-
-struct LinkLoads::Sum {
-  Sum(const NodePaths& node_paths, std::vector<double>& zeros) : paths(node_paths), weights(zeros) {
-    weights.resize(node_paths.cluster().links().size());
-  }
-
-  /// What is added from here on belongs to this message, where messages are asked for.
-  void begin(int node, int local, int peer_node, int peer, double weight, int lane = 0, int tree = -1,
-             bool down = false) {
-    if (messages == nullptr) return;
-    const int per_node = paths.cluster().gpus_per_node();
-    messages->push_back({node * per_node + local, peer_node * per_node + peer, lane, tree, down, weight, {}});
-  }
-  void add_link(int link, double weight) {
-    if (messages != nullptr && !messages->empty()) messages->back().loads.push_back({link, weight});
-    double& sum = weights[static_cast<std::size_t>(link)];
-    if (sum == 0) touched.push_back(link);
-    sum += weight;
-  }
-  void add(int node, const LocalPath& path, double weight) {
-    for (const int place : path) add_link(paths.link(node, place), weight);
-  }
-  /// The sums by link, and zeros again for the next call.
-  std::vector<LinkLoad> take() {
-    std::sort(touched.begin(), touched.end());
-    std::vector<LinkLoad> loads;
-    loads.reserve(touched.size());
-    for (const int link : touched) {
-      double& sum = weights[static_cast<std::size_t>(link)];
-      if (sum > 0) loads.push_back({link, sum});
-      sum = 0;
-    }
-    touched.clear();
-    return loads;
-  }
-  void add_fabric(int node, int nic, int peer_node, int peer_nic, double weight) {
-    const FabricPath& fabric = paths.fabric(node, nic, peer_node, peer_nic);
-    add_link(paths.nic_up(node, nic), weight);
-    add_link(paths.nic_down(peer_node, peer_nic), weight);
-    for (const FlowShare& way : fabric.links) add_link(way.link, way.share * weight);
-    switches += fabric.further_switches;
-    ++crossings;
-  }
-  /// From one GPU's door to another's; where those are on rails that do not meet, on the receiver's rail,
-  /// else on the sender's, else on any that both nodes have.
-  void add_network(int node, int local, int nic, int peer_node, int peer_nic, int peer, double weight) {
-    std::tie(nic, peer_nic) = paths.doors(node, nic, peer_node, peer_nic);
-    add(node, paths.to_nic(node, local, nic), weight);
-    add_fabric(node, nic, peer_node, peer_nic, weight);
-    add(peer_node, paths.from_nic(peer_node, peer_nic, peer), weight);
-  }
-  /// Spread over the NICs of both ends; with rails the sender hands over to its neighbour on the receiver's
-  /// rail.
-  void add_message(int node, int local, int peer_node, int peer, double weight) {
-    begin(node, local, peer_node, peer, weight);
-    if (node == peer_node) {
-      add(node, paths.between(node, local, peer), weight);
-      return;
-    }
-    const auto &out = paths.nics_of(node, local), &in = paths.nics_of(peer_node, peer);
-    const double share = weight / static_cast<double>(in.size());
-    for (std::size_t i = 0; i < in.size(); ++i) {
-      if (paths.rails() && paths.has_nic(node, in[i])) {
-        const int feeder = paths.cluster().gpu_near_nic(in[i], node);
-        const bool hand_over = feeder != local && paths.all_nvlink(node, paths.between(node, local, feeder));
-        if (hand_over) add(node, paths.between(node, local, feeder), share);
-        add_network(node, hand_over ? feeder : local, in[i], peer_node, in[i], peer, share);
-      } else {
-        add_network(node, local, out[i % out.size()], peer_node, in[i], peer, share);
-      }
-    }
-  }
-
-  const NodePaths& paths;
-  std::vector<double>& weights;
-  std::vector<int> touched;
-  std::vector<Message>* messages{};
-  double switches{};
-  double crossings{};
-};
 
 const std::vector<Lane>& LinkLoads::lanes(const NodeMembers& node, bool across_nodes) const {
   const auto [entry, fresh] =
@@ -211,20 +131,6 @@ void LinkLoads::tree(Sum& sum, const GroupShape& group, int lanes_at_most) const
   if (across) tree_across(sum, group, choice);
 }
 
-void LinkLoads::nvls(Sum& sum, const GroupShape& group, int lanes_at_most) const {
-  for (const auto& node : group.nodes) {
-    const double weight = 1 + 1.0 / static_cast<double>(node.locals.size());
-    for (const int local : node.locals) {
-      const auto& [up, down] = paths_.switch_links(node.node, local);
-      STEPCAST_CHECK(!up.empty() && !down.empty(), "NVLS without an NVSwitch");
-      // Several switches take equal parts.
-      sum.add(node.node, up, weight / static_cast<double>(up.size()));
-      sum.add(node.node, down, weight / static_cast<double>(down.size()));
-    }
-  }
-  if (group.node_count() > 1) tree_across(sum, group, choose_lanes(group, lanes_at_most));
-}
-
 void LinkLoads::hierarchical(Sum& sum, Operation operation, const GroupShape& group) const {
   for (const auto& node : group.nodes) {
     if (node.locals.size() < 2) continue;
@@ -238,16 +144,6 @@ void LinkLoads::hierarchical(Sum& sum, Operation operation, const GroupShape& gr
     for (std::size_t k = 0; k < here.locals.size(); ++k)
       sum.add_message(here.node, here.locals[k], next.node, next.locals[k], weight);
   }
-}
-
-void LinkLoads::all_to_all(Sum& sum, const GroupShape& group) const {
-  const double weight = 1.0 / group.ranks;
-  for (const auto& from : group.nodes)
-    for (const auto& to : group.nodes)
-      for (const int sender : from.locals)
-        for (const int receiver : to.locals)
-          if (&from != &to || sender != receiver)
-            sum.add_message(from.node, sender, to.node, receiver, weight);
 }
 
 void LinkLoads::send_recv(Sum& sum, const GroupShape& group) const {
@@ -269,7 +165,11 @@ void LinkLoads::add(Sum& sum, Operation operation, Algorithm algorithm, const Gr
   else if (algorithm == Algorithm::tree)
     tree(sum, group, lanes_at_most);
   else if (algorithm == Algorithm::nvls || algorithm == Algorithm::nvls_tree)
-    nvls(sum, group, lanes_at_most);
+    nvls(sum, operation, algorithm, group, lanes_at_most);
+  else if (algorithm == Algorithm::collnet_direct || algorithm == Algorithm::collnet_chain)
+    collnet(sum, operation, algorithm, group, lanes_at_most);
+  else if (algorithm == Algorithm::pat)
+    pat(sum, operation, group);
   else if (algorithm == Algorithm::hierarchical)
     hierarchical(sum, operation, group);
   else

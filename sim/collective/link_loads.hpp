@@ -39,8 +39,14 @@ struct Message {
 /// over the
 ///   NICs; inside a node a chain from the GPU at the NIC, S both ways.
 /// - nvls: every GPU sends and receives S (1 + 1/n) over its links to the switch (facts: pathfinder section
-/// 5, rule 1).
+/// 5, rule 1); for an all_gather it sends its S/n once and receives S, for a reduce_scatter the reverse.
+/// Across nodes with network reduction as collnet.
 /// - nvls_tree: the same with n of the node, and the tree's bytes between the nodes.
+/// - collnet: the NICs of a node together carry S up and S down (all_gather: the node's part up, S down;
+/// reduce_scatter the reverse), and a leaf S to the root of each NIC's tree and back; inside the node a chain
+/// (S both ways) or, direct, reduce-scatter and all-gather over the NVSwitch.
+/// - pat: one rank per node; in step k of an all_gather a rank sends the blocks of 2^k ranks, as many as are
+/// still missing, to the rank 2^k places on; a reduce_scatter the reverse.
 /// - hierarchical: rings inside the nodes with w of n/N ranks, and for each local rank a ring over the nodes
 /// on its
 ///   share of S, through its own NICs.
@@ -76,7 +82,13 @@ class LinkLoads {
   void ring(Sum& sum, Operation operation, const GroupShape& group, int lanes_at_most) const;
   void tree(Sum& sum, const GroupShape& group, int lanes_at_most) const;
   void tree_across(Sum& sum, const GroupShape& group, const LaneChoice& choice) const;
-  void nvls(Sum& sum, const GroupShape& group, int lanes_at_most) const;
+  void nvls(Sum& sum, Operation operation, Algorithm algorithm, const GroupShape& group,
+            int lanes_at_most) const;
+  void collnet(Sum& sum, Operation operation, Algorithm algorithm, const GroupShape& group,
+               int lanes_at_most) const;
+  void network_reduction(Sum& sum, Operation operation, const GroupShape& group, int lanes_at_most) const;
+  void add_switch_links(Sum& sum, const NodeMembers& node, double up_weight, double down_weight) const;
+  void pat(Sum& sum, Operation operation, const GroupShape& group) const;
   void hierarchical(Sum& sum, Operation operation, const GroupShape& group) const;
   void all_to_all(Sum& sum, const GroupShape& group) const;
   void send_recv(Sum& sum, const GroupShape& group) const;

@@ -10,7 +10,10 @@ double or_one(double efficiency) { return efficiency > 0 ? efficiency : 1; }
 
 }  // namespace
 
-LinkRates::LinkRates(const Cluster& cluster, const std::vector<LinkProfile>& profiles) : cluster_(cluster) {
+LinkRates::LinkRates(const Cluster& cluster, const std::vector<LinkProfile>& profiles, bool tuned_sockets)
+    : cluster_(cluster),
+      sockets_(tuned_sockets ? cluster.request().fabric.sockets_tuned
+                             : cluster.request().fabric.sockets_untuned) {
   const FabricSpec& fabric = cluster.request().fabric;
   std::vector<double> nvlink, pcie;
   for (int kind = 0; kind < cluster.node_classes(); ++kind) {
@@ -78,7 +81,7 @@ double LinkRates::socket_ceiling(const RateLimits& limits) const {
   const FabricSpec& fabric = cluster_.request().fabric;
   if (fabric.flow_ceiling.value <= 0 || limits.busiest_nic <= 0)
     return std::numeric_limits<double>::infinity();
-  return fabric.flow_ceiling.value * std::max(1, fabric.sockets_untuned) / limits.busiest_nic;
+  return fabric.flow_ceiling.value * std::max(1, sockets_) / limits.busiest_nic;
 }
 
 double LinkRates::staging_ceiling(const RateLimits& limits) const {

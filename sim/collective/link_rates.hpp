@@ -27,15 +27,15 @@ struct RateLimits {
 class LinkRates {
  public:
   /// @param profiles  by class of nodes; one alone holds for all
-  LinkRates(const Cluster& cluster, const std::vector<LinkProfile>& profiles);
+  /// @param tuned_sockets  TCP: as many sockets as NCCL's variables ask for where they are set
+  LinkRates(const Cluster& cluster, const std::vector<LinkProfile>& profiles, bool tuned_sockets = false);
 
   [[nodiscard]] BytesPerSecond usable(int link) const {
     return BytesPerSecond(usable_[static_cast<std::size_t>(link)]);
   }
   [[nodiscard]] RateLimits limits(const std::vector<LinkLoad>& loads) const;
 
-  /// TCP: payload rate at which the sockets between two ranks are full; infinite for other transports. NCCL
-  /// as it is installed, without NCCL_SOCKET_NTHREADS and NCCL_NSOCKS_PERTHREAD.
+  /// TCP: payload rate at which the sockets between two ranks are full; infinite for other transports.
   [[nodiscard]] double socket_ceiling(const RateLimits& limits) const;
   /// Payload rate at which the staging copies fill the host's memory: a byte that passes the host is written
   /// and read. Infinite where neither neighbours nor NICs stage through the host.
@@ -44,6 +44,7 @@ class LinkRates {
  private:
   const Cluster& cluster_;
   std::vector<double> usable_;
+  int sockets_;
   std::vector<double> nvls_over_nvlink_;  ///< by class of nodes
 };
 

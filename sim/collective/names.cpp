@@ -38,6 +38,12 @@ std::string_view name_of(Algorithm algorithm) {
       return "hierarchical";
     case Algorithm::direct:
       return "direct";
+    case Algorithm::collnet_direct:
+      return "collnet_direct";
+    case Algorithm::collnet_chain:
+      return "collnet_chain";
+    case Algorithm::pat:
+      return "pat";
   }
   return "unknown";
 }

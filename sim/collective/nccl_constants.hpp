@@ -18,19 +18,21 @@ struct ByProtocol {
 struct NcclConstants {
   ByProtocol<Seconds> ring_base, tree_base;
   ByProtocol<Seconds> ring_nvlink, tree_nvlink, ring_pcie, tree_pcie, ring_network, tree_network;
-  Seconds nvls_step, nvls_tree_extra;
+  Seconds nvls_step, nvls_network, nvls_tree_extra;
+  Seconds collnet_direct_step, collnet_rank, collnet_direct_network, collnet_chain_step,
+      collnet_chain_network;
+  Seconds pat_base, pat_step, pat_rank;
   ByProtocol<double> local_scale;  ///< measured hop inside a node over NCCL's constant
   double nvls_scale{};
   double trips_gpudirect{}, trips_staged{};
   ByProtocol<double> rate_share, wire;
   double fill_all_reduce{}, fill_other{}, fill_without_nvlink{}, fill_half{};
-  int nvls_fewest_gpus{};
   double nvls_tree_share{};
+  double collnet_share{};
   double tree_node_share{};
   double all_to_all_share{};
   Seconds all_to_all_base, all_to_all_remote_peer;
-  int most_channels{}, channel_threads{};
-  ByProtocol<double> bytes_per_thread;
+  int most_channels{};
   double ring_passes{}, nvls_passes{};
 };
 

@@ -29,6 +29,7 @@ enum class Origin { measured, published, datasheet, extrapolated };
 struct GpuProfile {
   std::string name;  ///< "h100-sxm"
   int sms{};
+  Figure<double> compute_capability;   ///< 9.0 on H100; 0 for host devices
   Figure<Bytes> memory_capacity;       ///< what the driver offers
   Figure<BytesPerSecond> memory_peak;  ///< datasheet
   Figure<BytesPerSecond> memory_rate;  ///< achieved by a large read + write stream
@@ -73,9 +74,6 @@ struct LinkProfile {
   Figure<double> nvls_efficiency;    ///< likewise in-switch reduction
   Figure<double> pcie_efficiency;
   Figure<double> tree_efficiency;
-  int channels{};          ///< NCCL channels of a large collective inside the node
-  int network_channels{};  ///< and across nodes
-  int nvls_channels{};
   Figure<Seconds> base_latency;      ///< added once per collective beyond NCCL's model (launch, sync)
   Figure<Seconds> fill_latency;      ///< NVLink pipelines: extra latency reached at large sizes
   Figure<Bytes> nccl_memory;         ///< buffers of one communicator on one GPU

@@ -147,6 +147,7 @@ void read_gpu_section(const Value& table, ProfileKind kind, GpuProfile& into,
   section.section().known("name");
   section.section().known("extends");
   section.count("sms", into.sms, 1, 1024);
+  section.share("compute_capability", into.compute_capability, 0, 99);
   section.size("memory_capacity", into.memory_capacity);
   section.size("context_memory", into.context_memory);
   section.rate("host_link_rate", into.host_link_rate);
@@ -203,9 +204,6 @@ void read_link_section(const Value& table, ProfileKind kind, LinkProfile& into,
   any = section.share("nvls_efficiency", into.nvls_efficiency, 0.01, 1) || any;
   any = section.share("pcie_efficiency", into.pcie_efficiency, 0.01, 1) || any;
   any = section.share("tree_efficiency", into.tree_efficiency, 0.01, 1) || any;
-  any = section.count("channels", into.channels, 1, 64) || any;
-  any = section.count("network_channels", into.network_channels, 1, 64) || any;
-  any = section.count("nvls_channels", into.nvls_channels, 0, 64) || any;
   any = section.time("base_latency", into.base_latency) || any;
   any = section.time("fill_latency", into.fill_latency) || any;
   section.size("nccl_memory", into.nccl_memory);
@@ -270,6 +268,7 @@ void require_complete(const GpuProfile& gpu, const SourcePlace& place, std::vect
   need(gpu.misaligned_efficiency.value > 0, "gpu.misaligned_efficiency", place, faults);
   need(!gpu.context_memory.source.empty(), "gpu.context_memory", place, faults);
   need(gpu.host_link_rate.value.value > 0, "gpu.host_link_rate", place, faults);
+  need(!gpu.compute_capability.source.empty(), "gpu.compute_capability", place, faults);
   for (const auto& [name, dtype] : dtype_names) {
     if (!gpu.peak.contains(dtype)) continue;
     need(gpu.gemm_ceiling.contains(dtype), "gpu.gemm_ceiling." + std::string(name), place, faults);
@@ -292,8 +291,6 @@ void require_complete(const LinkProfile& links, const SourcePlace& place, std::v
   need(links.nvls_efficiency.value > 0, "links.nvls_efficiency", place, faults);
   need(links.pcie_efficiency.value > 0, "links.pcie_efficiency", place, faults);
   need(links.tree_efficiency.value > 0, "links.tree_efficiency", place, faults);
-  need(links.channels > 0, "links.channels", place, faults);
-  need(links.network_channels > 0, "links.network_channels", place, faults);
   need(!links.base_latency.source.empty(), "links.base_latency", place, faults);
   need(!links.fill_latency.source.empty(), "links.fill_latency", place, faults);
   need(!links.nccl_memory.source.empty(), "links.nccl_memory", place, faults);

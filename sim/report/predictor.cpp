@@ -65,6 +65,21 @@ std::string cluster_key(const ClusterSection& cluster) {
   return key.text();
 }
 
+std::string nccl_key(const NcclOptions& nccl) {
+  Key key;
+  key.add(static_cast<int>(nccl.version));
+  for (const Algorithm algorithm : nccl.algorithms) key.add(static_cast<int>(algorithm));
+  key.add(-1);
+  for (const Protocol protocol : nccl.protocols) key.add(static_cast<int>(protocol));
+  return key.add(nccl.min_channels)
+      .add(nccl.max_channels)
+      .add(static_cast<int>(nccl.collnet))
+      .add(static_cast<int>(nccl.tuned_sockets))
+      .add(static_cast<int>(nccl.pxn))
+      .add(nccl.channels_per_net_peer)
+      .text();
+}
+
 std::string profile_key(const Scenario& scenario, const NodeSpec& node) {
   Key key;
   key.add(node.gpu).add(node.name).add(scenario.training.software);
@@ -110,18 +125,29 @@ struct Predictor::Implementation {
   }
 
   const CollectiveModel& collectives_of(const Scenario& scenario) {
-    const std::string of_cluster = cluster_key(scenario.cluster);
-    std::string key = of_cluster + profile_key(scenario, scenario.cluster.node_spec);
+    const std::string of_cluster = cluster_key(scenario.cluster) + (scenario.nccl.pxn ? "" : "no PXN\n");
+    std::string key =
+        of_cluster + profile_key(scenario, scenario.cluster.node_spec) + nccl_key(scenario.nccl);
     return remembered(collectives, key, [&] {
       auto& cluster = clusters[of_cluster];
-      if (!cluster) cluster = std::make_shared<const Cluster>(request_of(scenario.cluster));
+      if (!cluster) {
+        ClusterRequest request = request_of(scenario.cluster);
+        request.pxn = scenario.nccl.pxn;
+        cluster = std::make_shared<const Cluster>(request);
+      }
       CollectiveOptions options;
+      options.nccl = scenario.nccl;
       options.links_of_class.resize(static_cast<std::size_t>(cluster->node_classes()));
       for (int node = 0; node < cluster->node_count(); ++node)
         options.links_of_class[static_cast<std::size_t>(cluster->node_class(node))] =
             profile_of(scenario, cluster->node_spec(node)).links;
-      return std::make_unique<CollectiveModel>(cluster, profile_of(scenario, scenario.cluster.node_spec),
-                                               options);
+      Profile profile = profile_of(scenario, scenario.cluster.node_spec);
+      // NCCL goes by the oldest GPU of a communicator.
+      for (const NodeSpec* node : node_types(scenario)) {
+        double& oldest = profile.gpu.compute_capability.value;
+        oldest = std::min(oldest, profile_of(scenario, *node).gpu.compute_capability.value);
+      }
+      return std::make_unique<CollectiveModel>(cluster, profile, options);
     });
   }
 

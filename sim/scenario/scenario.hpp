@@ -11,6 +11,7 @@
 #include "base/document.hpp"
 #include "base/units.hpp"
 #include "models/build_model.hpp"
+#include "sim/collective/nccl_options.hpp"
 #include "topology/cluster.hpp"
 
 namespace stepcast {
@@ -106,6 +107,7 @@ struct Scenario {
   ClusterSection cluster;
   TrainingSection training;
   InputSection input;
+  NcclOptions nccl;
   std::vector<std::string> notes;  ///< keys that the strategy does not use, interpolated fabrics, ...
 
   [[nodiscard]] int gpus() const { return cluster.nodes * cluster.gpus_per_node; }

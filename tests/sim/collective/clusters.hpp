@@ -24,15 +24,13 @@ inline std::shared_ptr<const Cluster> cluster_of(const ClusterRequest& request) 
 }
 
 /// Links that give all they have: bandwidth arithmetic comes out in round numbers.
-inline Profile ideal_links() {
+inline Profile ideal_links(double compute_capability = 9.0) {
   Profile profile;
   profile.links.nvlink_efficiency.value = 1;
   profile.links.nvls_efficiency.value = 0.7;
   profile.links.pcie_efficiency.value = 1;
   profile.links.tree_efficiency.value = 1;
-  profile.links.channels = 24;
-  profile.links.network_channels = 16;
-  profile.links.nvls_channels = 16;
+  profile.gpu.compute_capability.value = compute_capability;
   return profile;
 }
 

@@ -151,7 +151,7 @@ TEST(CollectiveModel, AnImpossibleForcedAlgorithmIsRefused) {
 
 TEST(CollectiveModel, FewerForcedChannelsAreSlowerAndTakeFewerSms) {
   const auto cluster = cluster_of(request_of("dgx-a100-80g", 1));
-  const CollectiveModel model(cluster, ideal_links());
+  const CollectiveModel model(cluster, ideal_links(8.0));
   const auto at = [&](int channels) {
     return model.plan(Operation::all_reduce, gibibytes(1), {all_of(*cluster)},
                       forced(Algorithm::ring, Protocol::simple, channels));
