@@ -108,11 +108,13 @@ std::vector<Way> possible_ways(Operation operation, const GroupTraits& group, co
   }
   std::vector<Way> ways;
   for (const Algorithm algorithm : algorithms) {
+    const auto protocols = protocols_for(node, nccl, force);
     if (only_simple(operation, algorithm)) {
-      ways.push_back({algorithm, Protocol::simple});
+      const bool allowed = std::find(protocols.begin(), protocols.end(), Protocol::simple) != protocols.end();
+      if (allowed || algorithms.size() == 1) ways.push_back({algorithm, Protocol::simple});
       continue;
     }
-    for (const Protocol protocol : protocols_for(node, nccl, force)) {
+    for (const Protocol protocol : protocols) {
       // Messages between two ranks know LL and Simple only, unless asked for.
       if (operation == Operation::send_recv && protocol == Protocol::ll128 && force.protocol != protocol)
         continue;

@@ -82,8 +82,9 @@ Seconds fill_time(const NcclConstants& c, double factor, Seconds latency, Second
 }
 
 double fill_factor(const NcclConstants& c, Operation operation, Protocol protocol, bool nvlink) {
-  if (protocol != Protocol::simple) return 0;
-  const double factor = operation == Operation::all_reduce ? c.fill_all_reduce : c.fill_other;
+  if (protocol == Protocol::ll) return 0;
+  double factor = operation == Operation::all_reduce ? c.fill_all_reduce : c.fill_other;
+  if (protocol == Protocol::ll128) factor *= c.fill_ll128;
   return nvlink ? factor : factor * c.fill_without_nvlink;
 }
 

@@ -42,8 +42,8 @@ struct GroupTraits {
 [[nodiscard]] Seconds fill_time(const NcclConstants& constants, double factor, Seconds latency,
                                 Seconds transfer);
 
-/// f of the operation: 1.3 for all_reduce and 0.24 for the others on NVLink, 0.15 of that elsewhere; 0 for
-/// LL, LL128.
+/// f of the operation: 1.3 for all_reduce and 0.24 for the others on NVLink, 0.15 of that elsewhere; half of
+/// it for LL128, none for LL.
 [[nodiscard]] double fill_factor(const NcclConstants& constants, Operation operation, Protocol protocol,
                                  bool nvlink);
 

@@ -93,6 +93,7 @@ NcclConstants read_constants() {
   c.fill_all_reduce = figures.number("pipeline_fill", "all_reduce");
   c.fill_other = figures.number("pipeline_fill", "other");
   c.fill_without_nvlink = figures.number("pipeline_fill", "without_nvlink");
+  c.fill_ll128 = figures.number("pipeline_fill", "ll128");
   c.fill_half = figures.number("pipeline_fill", "half");
   c.nvls_tree_share = figures.number("nvls", "tree_share");
   c.tree_node_share = figures.number("tree", "node_share");

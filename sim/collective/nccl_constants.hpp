@@ -26,7 +26,7 @@ struct NcclConstants {
   double nvls_scale{};
   double trips_gpudirect{}, trips_staged{};
   ByProtocol<double> rate_share, wire;
-  double fill_all_reduce{}, fill_other{}, fill_without_nvlink{}, fill_half{};
+  double fill_all_reduce{}, fill_other{}, fill_without_nvlink{}, fill_ll128{}, fill_half{};
   double nvls_tree_share{};
   double collnet_share{};
   double tree_node_share{};

@@ -191,6 +191,17 @@ TEST(NcclOptions, ForceWhatTheyName) {
   EXPECT_LT(free.plan(Operation::all_reduce, gibibytes(1), {all_of(*cluster)}).time_alone, plan.time_alone);
 }
 
+// NVLS has Simple only: without it the ring is left.
+TEST(NcclOptions, AProtocolLeavesOutAlgorithmsThatLackIt) {
+  const auto cluster = cluster_of(request_of("hgx-h100", 1));
+  NcclOptions nccl;
+  nccl.protocols = {Protocol::ll128};
+  const CollectiveModel model(cluster, ideal_links(), {{}, nccl});
+  const auto plan = model.plan(Operation::all_reduce, gibibytes(1), {all_of(*cluster)});
+  EXPECT_EQ(plan.protocol, Protocol::ll128);
+  EXPECT_NE(plan.algorithm, Algorithm::nvls);
+}
+
 // 16 sockets of 1 GB/s against four: 10 GB/s of the wire instead of 4.
 TEST(NcclOptions, TunedSocketsReachWhatTheWireCarries) {
   const auto cluster = cluster_of(request_of("hgx-h100", 2, "ethernet-100g", 1));
