@@ -135,7 +135,8 @@ TEST(DeadNic, OnRailsThatDoNotMeetIsCrossedOnAnother) {
   const PointReport well = point_of(mixed("", "hsdp", 4, "rail-only"));
   const PointReport ill = point_of(mixed(dead_nic, "hsdp", 4, "rail-only"));
   EXPECT_GE(ill.step_time, well.step_time);
-  EXPECT_LT(ill.step_time, 1.2 * well.step_time);
+  // Two of the eight replica groups share a card for their all-reduces.
+  EXPECT_LT(ill.step_time, 1.25 * well.step_time);
 }
 
 TEST(DeadNic, NodesWithoutACommonRailAreTheUsersFault) {
@@ -147,7 +148,7 @@ TEST(DeadNic, NodesWithoutACommonRailAreTheUsersFault) {
     (void)point_of(mixed(tables, "ddp", 2, "rail-only"));
     FAIL() << "two nodes without a common rail";
   } catch (const ScenarioError& error) {
-    EXPECT_THAT(error.what(), testing::HasSubstr("does not lead from node0 to node1"));
+    EXPECT_THAT(error.what(), testing::ContainsRegex("does not lead from node[01] to node[01]"));
   }
 }
 
