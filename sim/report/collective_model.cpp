@@ -22,8 +22,11 @@ Profile collective_profile(const Scenario& scenario) {
 
 std::unique_ptr<CollectiveModel> collective_model(const Scenario& scenario, const Profile& profile) {
   try {
-    auto cluster = std::make_shared<const Cluster>(request_of(scenario.cluster));
+    ClusterRequest request = request_of(scenario.cluster);
+    request.pxn = scenario.nccl.pxn;
+    auto cluster = std::make_shared<const Cluster>(request);
     CollectiveOptions options;
+    options.nccl = scenario.nccl;
     if (cluster->node_classes() > 1) {
       options.links_of_class.resize(static_cast<std::size_t>(cluster->node_classes()));
       for (int node = 0; node < cluster->node_count(); ++node) {

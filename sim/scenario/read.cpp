@@ -163,6 +163,7 @@ ReadResult read_cluster_only(const Value& document, ReadCache& cache) {
   reader.require("cluster", "a table [cluster]");
   const Value* cluster = reader.table("cluster");
   if (cluster != nullptr) detail::read_cluster(*cluster, cache, result);
+  if (const Value* nccl = reader.table("nccl")) detail::read_nccl(*nccl, result);
   const Value* background = reader.tables("background");
   if (background != nullptr && cluster != nullptr) detail::read_background(*background, result);
   for (const std::string_view other : {"model", "training", "input", "cost", "plan", "goodput", "measured"})

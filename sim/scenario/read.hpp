@@ -26,8 +26,8 @@ struct ReadResult {
 /// One document without [what_if] into a Scenario with every default filled in.
 [[nodiscard]] ReadResult read_scenario(const Value& document, ReadCache& cache);
 
-/// Only what collectives depend on: [cluster] and [[background]]. Other sections may be there and are not
-/// looked into.
+/// Only what collectives depend on: [cluster], [nccl] and [[background]]. Other sections may be there and are
+/// not looked into.
 [[nodiscard]] ReadResult read_cluster_only(const Value& document, ReadCache& cache);
 
 }  // namespace stepcast

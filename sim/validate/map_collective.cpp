@@ -1,11 +1,9 @@
 #include "sim/validate/map_collective.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <span>
 
-#include "base/diagnostic.hpp"
 #include "base/embedded.hpp"
 #include "base/print.hpp"
 #include "base/quantity.hpp"
@@ -26,16 +24,8 @@ using detail::TableMaker;
 /// A bandwidth that is rounded by more than this share gives no time.
 constexpr double coarsest_rounding = 0.01;
 
-/// The enumerator of that name; `automatic` when the rule has none.
-template <class Kind, std::size_t N>
-Kind named(const MappingRule& rule, std::string_view key, const std::array<Kind, N>& kinds) {
-  const auto text = rule.text(key);
-  if (!text) return Kind::automatic;
-  const auto found =
-      std::find_if(kinds.begin(), kinds.end(), [&](Kind kind) { return name_of(kind) == *text; });
-  STEPCAST_CHECK(found != kinds.end(), "collective_rules.toml names an unknown " + std::string(key));
-  return *found;
-}
+/// What releases before those that are modelled count as.
+constexpr NcclVersion oldest_version = NcclVersion::v2_18;
 
 struct Nics {
   double count{}, gigabits{};
@@ -149,14 +139,24 @@ Value map_cluster_of(RowMapper& mapper, MappedCollective& made) {
   return cluster.value();
 }
 
+/// [nccl]: its version, and what the run set.
+Value map_nccl(const RowMapper& mapper) {
+  const MeasuredRow& row = mapper.row();
+  TableMaker nccl(row);
+  if (row.has("nccl_version")) {
+    const auto version = nccl_version_of(row.text("nccl_version"));
+    nccl.set("version", std::string(name_of(version.value_or(oldest_version))));
+  }
+  for (const std::string key : {"algorithm", "protocol", "sockets"}) {
+    if (const MappingRule* rule = mapper.mapping().first(key, row))
+      nccl.set(key, rule->text(key).value_or(""));
+  }
+  return nccl.value();
+}
+
 void map_run(RowMapper& mapper, MappedCollective& made) {
   const MeasuredRow& row = mapper.row();
   const Mapping& rules = mapper.mapping();
-  if (const MappingRule* force = rules.first("force", row)) {
-    made.force.algorithm = named(*force, "algorithm", std::array{Algorithm::ring, Algorithm::tree});
-    made.force.protocol =
-        named(*force, "protocol", std::array{Protocol::ll, Protocol::ll128, Protocol::simple});
-  }
   if (const MappingRule* harness = rules.first("harness", row)) {
     const auto time = [&](std::string_view key) {
       return parse_seconds(harness->text(key).value_or("")).value_or(Seconds{});
@@ -167,10 +167,9 @@ void map_run(RowMapper& mapper, MappedCollective& made) {
     if (!pattern.empty() && std::regex_search(row.text("env_notes"), found, std::regex(pattern)))
       made.harness += (std::stod(found[1].str()) - 1) * time("per_further_gpu");
   }
-  made.tuned_sockets = rules.first("sockets", row) != nullptr;
   if (const MappingRule* timing = rules.first("timing", row))
     made.timing = timing->text("class").value_or("");
-  for (const std::string_view section : {"graph", "size"}) {
+  for (const std::string_view section : {"unknown", "size"}) {
     if (const MappingRule* rule = rules.first(section, row))
       mapper.assume(filled_in(rule->text("assumed").value_or(""), row));
   }
@@ -188,8 +187,9 @@ const MappingSchema& collective_schema() {
        {"platform", {"step_latency", "source"}},
        {"harness", {"per_call", "per_further_gpu", "gpus_per_process", "source"}},
        {"sockets", {"sockets", "source"}},
-       {"force", {"algorithm", "protocol"}},
-       {"graph", {"assumed"}},
+       {"algorithm", {"algorithm"}},
+       {"protocol", {"protocol"}},
+       {"unknown", {"assumed"}},
        {"timing", {"class"}},
        {"size", {"assumed"}}},
       collective_columns(),
@@ -220,7 +220,7 @@ MappedCollective map_collective(const MeasuredRow& row, const Mapping& rules) {
   made.transport = row.has("transport") ? row.text("transport") : "not stated";
   made.assumed = std::move(mapper.assumed());
   TableMaker document(row);
-  made.scenario = document.set("cluster", std::move(cluster)).value();
+  made.scenario = document.set("cluster", std::move(cluster)).set("nccl", map_nccl(mapper)).value();
   return made;
 }
 

@@ -12,14 +12,12 @@ namespace stepcast {
 
 /// A published time of one collective as a question to the model.
 struct MappedCollective {
-  Value scenario;  ///< a document with [cluster] alone
+  Value scenario;  ///< a document with [cluster] and [nccl]
   Operation operation{};
   int ranks{}, nodes{};
   Bytes bytes;  ///< as nccl-tests counts
   Seconds measured;
-  CollectiveForce force;
-  bool tuned_sockets{};  ///< TCP: more connections than one a channel
-  Seconds harness;       ///< of the measurement that is not the collective's
+  Seconds harness;  ///< of the measurement that is not the collective's
   bool in_place{};
   std::vector<std::string> assumed;  ///< what the row does not say and a rule filled in
   std::string set, transport, gpu, timing;

@@ -45,16 +45,12 @@ Scenario scenario_of(const MappedCollective& mapped, ReadCache& cache) {
   ReadResult read = read_cluster_only(mapped.scenario, cache);
   if (!read.faults.empty()) throw SkippedRow{read.faults.front().message};
   if (!read.impossible.empty()) throw SkippedRow{read.impossible.front().message};
-  if (mapped.tuned_sockets) {
-    FabricSpec& fabric = read.scenario.cluster.fabric_spec;
-    fabric.sockets_untuned = fabric.sockets_tuned;
-  }
   return std::move(read.scenario);
 }
 
 ValidatedCollective compare(const MeasuredRow& row, const MappedCollective& mapped,
                             const CollectiveModel& model, const Group& group) {
-  const CollectivePlan plan = model.plan(mapped.operation, mapped.bytes, {group}, mapped.force);
+  const CollectivePlan plan = model.plan(mapped.operation, mapped.bytes, {group});
   ValidatedCollective made;
   made.file = row.file;
   made.line = row.line;

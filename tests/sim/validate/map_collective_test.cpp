@@ -123,10 +123,26 @@ TEST(MapCollective, AVirtualMachineAddsToTheLinkLatency) {
   EXPECT_EQ(cluster(row, "link_latency"), std::to_string(std::lround(bare + 11000)) + " ns");
 }
 
-TEST(MapCollective, WhatARunForcedIsForced) {
-  EXPECT_EQ(mapped({{"env_notes", "NCCL_ALGO=Tree"}}).force.algorithm, Algorithm::tree);
-  EXPECT_EQ(mapped({{"env_notes", "NCCL_PROTO=simple"}}).force.protocol, Protocol::simple);
-  EXPECT_EQ(mapped({{"env_notes", "NCCL_NVLS_ENABLE=0 (Ring)"}}).force.algorithm, Algorithm::ring);
+TEST(MapCollective, WhatARunSetIsSet) {
+  const auto nccl = [](const char* notes, const char* key) {
+    const Value* value = mapped({{"env_notes", notes}}).scenario.find("nccl")->find(key);
+    return value == nullptr ? "" : value->to_text();
+  };
+  EXPECT_EQ(nccl("NCCL_ALGO=Tree", "algorithm"), "Tree");
+  EXPECT_EQ(nccl("NCCL_PROTO=simple", "protocol"), "Simple");
+  EXPECT_EQ(nccl("NCCL_NVLS_ENABLE=0 (Ring)", "algorithm"), "^NVLS,NVLSTree");
+  EXPECT_EQ(nccl("", "algorithm"), "");
+}
+
+TEST(MapCollective, VersionsOfNcclCountAsTheNearestOlderOneThatIsKnown) {
+  const auto version = [](const char* text) {
+    const Value* value = mapped({{"nccl_version", text}}).scenario.find("nccl")->find("version");
+    return value == nullptr ? "" : value->to_text();
+  };
+  EXPECT_EQ(version("2.23.4"), "2.21");
+  EXPECT_EQ(version("2.29.3"), "2.27");
+  EXPECT_EQ(version("2.4.7ms0"), "2.18");
+  EXPECT_EQ(version(""), "");
 }
 
 TEST(MapCollective, WhereTimesComeFromIsKnown) {
