@@ -60,6 +60,7 @@ void read_nic(const Value& table, FabricSpec& fabric, std::vector<Diagnostic>& f
   fabric.nics_per_node = static_cast<int>(
       in.integer("per_node", 0, 1024).value_or(fabric.transport == Transport::ethernet ? 1 : 0));
   fabric.gpudirect = in.boolean("gpudirect").value_or(fabric.transport != Transport::ethernet);
+  fabric.staged_rate = in.rate("staged_rate").value_or(BytesPerSecond{});
   if (fabric.gpudirect && fabric.transport == Transport::ethernet) {
     faults.push_back({in.place("gpudirect"),
                       "nic.gpudirect cannot hold for plain TCP (transport \"ethernet\")",

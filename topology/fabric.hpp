@@ -24,6 +24,7 @@ struct FabricSpec {
   bool sharp{};                   ///< the switches reduce (SHARP); NCCL uses it where CollNet is switched on
   int nics_per_node{};            ///< 0: the node's own number (one per GPU on most)
   bool gpudirect{};               ///< both this and the node's must hold
+  BytesPerSecond staged_rate{};   ///< what one GPU passes through host memory without GPUDirect; 0: no limit
   BytesPerSecond flow_ceiling{};  ///< TCP: the most that one socket moves; 0 = no ceiling
   /// TCP: connections between two nodes over all channels, with NCCL_SOCKET_NTHREADS x NSOCKS set, and by
   /// default.

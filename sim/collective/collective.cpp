@@ -203,7 +203,9 @@ Estimate CollectiveModel::Implementation::estimate(GroupSet& set, Operation oper
   double ceiling = limits.node_raw / wire;
   if (bound > 0)
     ceiling *= std::min(1.0, static_cast<double>(bound) / own_channels(set, way.algorithm, call.facts.lanes));
-  ceiling = std::min({ceiling, rates.socket_ceiling(limits) / wire, rates.staging_ceiling(limits) / wire});
+  ceiling = std::min({ceiling, rates.socket_ceiling(limits) / wire, rates.staging_ceiling(limits) / wire,
+                      rates.staged_gpu_ceiling(limits, set.traits.per_node) / wire});
+  if (set.traits.per_node > 1) ceiling = std::min(ceiling, limits.staged_duplex / wire);
   switch (way.algorithm) {
     case Algorithm::nvls:
       ceiling = std::min(ceiling, limits.in_switch);

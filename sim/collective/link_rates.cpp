@@ -51,7 +51,8 @@ LinkRates::LinkRates(const Cluster& cluster, const std::vector<LinkProfile>& pro
 
 RateLimits LinkRates::limits(const std::vector<LinkLoad>& loads) const {
   RateLimits result;
-  std::map<int, double> into_host;  // by node
+  std::map<int, double> into_host, out_of_node;  // by node
+  std::map<int, double> slot_time;               // by GPU
   for (const auto& [id, weight] : loads) {
     const Link& link = cluster_.links()[static_cast<std::size_t>(id)];
     const double usable = usable_[static_cast<std::size_t>(id)];
@@ -64,10 +65,19 @@ RateLimits LinkRates::limits(const std::vector<LinkLoad>& loads) const {
     result.in_switch =
         std::min(result.in_switch, usable * (is_nvlink ? nvls_over_nvlink_[kind()] : 1) / weight);
     if (link.kind == LinkKind::nic) result.busiest_nic = std::max(result.busiest_nic, weight);
+    const Device& from = cluster_.devices()[static_cast<std::size_t>(link.from)];
+    if (link.kind == LinkKind::nic && from.kind == DeviceKind::nic)
+      result.busiest_node_out = std::max(result.busiest_node_out, out_of_node[from.node] += weight);
     if (link.kind == LinkKind::nic || link.kind == LinkKind::fabric) continue;
     if (is_nvlink) result.nvlink_usable = std::min(result.nvlink_usable, usable / weight);
     result.node_raw = std::min(result.node_raw, link.capacity.value / weight);
     const auto& to = cluster_.devices()[static_cast<std::size_t>(link.to)];
+    if (link.kind == LinkKind::pcie && !cluster_.node_spec(from.node).pcie_peer_to_peer &&
+        (from.kind == DeviceKind::gpu || to.kind == DeviceKind::gpu)) {
+      double& time = slot_time[from.kind == DeviceKind::gpu ? link.from : link.to];
+      time += weight / usable;
+      result.staged_duplex = std::min(result.staged_duplex, 1 / time);
+    }
     if (to.kind != DeviceKind::host || link.kind == LinkKind::host) continue;
     const double into = into_host[to.node] += weight;
     if (into <= result.busiest_host) continue;
@@ -82,6 +92,13 @@ double LinkRates::socket_ceiling(const RateLimits& limits) const {
   if (fabric.flow_ceiling.value <= 0 || limits.busiest_nic <= 0)
     return std::numeric_limits<double>::infinity();
   return fabric.flow_ceiling.value * std::max(1, sockets_) / limits.busiest_nic;
+}
+
+double LinkRates::staged_gpu_ceiling(const RateLimits& limits, int gpus) const {
+  const double rate = cluster_.request().fabric.staged_rate.value;
+  if (rate <= 0 || cluster_.gpudirect() || limits.busiest_node_out <= 0)
+    return std::numeric_limits<double>::infinity();
+  return gpus * rate / limits.busiest_node_out;
 }
 
 double LinkRates::staging_ceiling(const RateLimits& limits) const {

@@ -191,6 +191,38 @@ TEST(NcclOptions, ForceWhatTheyName) {
   EXPECT_LT(free.plan(Operation::all_reduce, gibibytes(1), {all_of(*cluster)}).time_alone, plan.time_alone);
 }
 
+// Without peer access each slot of 31.5 GB/s carries what its GPU writes to the host and what it reads from
+// there: a broadcast passes through in one direction (the last GPU only reads), an all_reduce of a pair in
+// both.
+TEST(StagedNeighbours, ShareASlotBetweenBothDirections) {
+  const auto cluster = cluster_of(request_of("pcie-rtx-4090", 1, "roce-100g", 2));
+  const CollectiveModel model(cluster, ideal_links(8.9));
+  EXPECT_NEAR(plateau(model, Operation::broadcast, all_of(*cluster), forced(Algorithm::ring)), 31.5, 1e-6);
+  EXPECT_NEAR(plateau(model, Operation::all_reduce, all_of(*cluster), forced(Algorithm::ring)), 31.5 / 2,
+              1e-6);
+  ClusterRequest peers = request_of("pcie-rtx-4090", 1, "roce-100g", 2);
+  peers.node.pcie_peer_to_peer = true;
+  const auto direct = cluster_of(peers);
+  EXPECT_NEAR(plateau(CollectiveModel(direct, ideal_links(8.9)), Operation::all_reduce, all_of(*direct),
+                      forced(Algorithm::ring)),
+              31.5, 1e-6);
+}
+
+// EFA without GPUDirect: 2.8 GB/s for each GPU of a node that stages, until the card's 0.95 of 12.5 GB/s is
+// full.
+TEST(StagedNetwork, CarriesWhatTheGpusOfANodePassThroughTheirHost) {
+  for (const int gpus : {1, 2, 8}) {
+    ClusterRequest request = request_of("hgx-h100", 2, "efa-100g", gpus);
+    request.node.gpudirect = false;
+    request.fabric.nics_per_node = 1;
+    const auto cluster = cluster_of(request);
+    const CollectiveModel model(cluster, ideal_links());
+    const double card = 12.5 * request.fabric.efficiency;
+    EXPECT_NEAR(plateau(model, Operation::all_gather, all_of(*cluster), forced(Algorithm::ring)),
+                std::min(gpus * 2.8, card), 1e-3);
+  }
+}
+
 // NVLS has Simple only: without it the ring is left.
 TEST(NcclOptions, AProtocolLeavesOutAlgorithmsThatLackIt) {
   const auto cluster = cluster_of(request_of("hgx-h100", 1));
