@@ -91,6 +91,8 @@ struct CollectiveModel::Implementation {
   /// Channels that a large message uses if nothing bounds them, and what bounds them (0: nothing).
   [[nodiscard]] int own_channels(const GroupSet& set, Algorithm algorithm, int lanes) const;
   [[nodiscard]] int bound_of_channels(const CollectiveForce& force) const;
+  /// Channels of a message between nodes.
+  [[nodiscard]] int network_peer_channels(const GroupSet& set, const CollectiveForce& force) const;
   [[nodiscard]] int channels_of(const GroupSet& set, const Way& way, Bytes payload, int lanes,
                                 const CollectiveForce& force) const;
   [[nodiscard]] double rate_beside(std::span<const BackgroundFlow> others, const std::vector<LinkLoad>& own,
@@ -172,6 +174,14 @@ int CollectiveModel::Implementation::bound_of_channels(const CollectiveForce& fo
   return force.channels > 0 ? force.channels : nccl.max_channels;
 }
 
+int CollectiveModel::Implementation::network_peer_channels(const GroupSet& set,
+                                                           const CollectiveForce& force) const {
+  const int bound = bound_of_channels(force);
+  const int own =
+      nccl.channels_per_net_peer > 0 ? nccl.channels_per_net_peer : set.tuning->channels_per_net_peer();
+  return bound > 0 ? std::min(bound, own) : own;
+}
+
 int CollectiveModel::Implementation::channels_of(const GroupSet& set, const Way& way, Bytes payload,
                                                  int lanes, const CollectiveForce& force) const {
   const int limit = nccl_constants().most_channels;
@@ -227,6 +237,9 @@ Estimate CollectiveModel::Implementation::estimate(GroupSet& set, Operation oper
       break;
     }
     case Algorithm::direct:
+      if (operation == Operation::send_recv && set.traits.nodes > 1)
+        ceiling =
+            std::min(ceiling, network_peer_channels(set, force) * constants.peer_channel_rate.value / wire);
       ceiling =
           std::min(ceiling, share * (operation == Operation::all_to_all ? constants.all_to_all_share : 1) *
                                 limits.usable);
@@ -404,6 +417,8 @@ CollectivePlan CollectiveModel::plan(Operation operation, Bytes payload, const s
   }
 
   plan.channels = self.channels_of(set, best.way, payload, all.facts.lanes, force);
+  if (operation == Operation::send_recv && set.traits.nodes > 1)
+    plan.channels = std::min(plan.channels, self.network_peer_channels(set, force));
   plan.sms = self.cluster->request().node.host_device ? 0 : plan.channels;
   const bool nvls = plan.algorithm == Algorithm::nvls || plan.algorithm == Algorithm::nvls_tree;
   const double sent =

@@ -64,6 +64,7 @@ class CollectiveModel {
   ~CollectiveModel();
 
   /// `groups`: every communicator that makes this same call at the same time (all shard groups of HSDP, say);
+  /// a group of sends and receives is a send_recv over groups of two, sender first;
   /// folded runs pass all of them, unfolded runs one. All have the same size.
   /// @param payload  bytes S of the *full* tensor: all_reduce buffer, gathered size, reduce_scatter input
   /// (facts 13) One rank: zero time, no loads (I3).

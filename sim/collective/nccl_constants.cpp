@@ -31,6 +31,11 @@ class Figures {
   [[nodiscard]] Seconds time(std::string_view section, std::string_view key) const {
     return time(at(section, key));
   }
+  [[nodiscard]] BytesPerSecond rate(std::string_view section, std::string_view key) const {
+    const auto parsed = parse_rate(at(section, key).string);
+    STEPCAST_CHECK(parsed, "nccl.toml: rate expected at " + std::string(key));
+    return *parsed;
+  }
   [[nodiscard]] ByProtocol<Seconds> times(std::string_view section, std::string_view key) const {
     const auto& list = three(section, key);
     return {time(list[0]), time(list[1]), time(list[2])};
@@ -97,6 +102,7 @@ NcclConstants read_constants() {
   c.fill_half = figures.number("pipeline_fill", "half");
   c.nvls_tree_share = figures.number("nvls", "tree_share");
   c.tree_node_share = figures.number("tree", "node_share");
+  c.peer_channel_rate = figures.rate("send_recv", "channel_rate");
   c.all_to_all_share = figures.number("all_to_all", "share");
   c.all_to_all_base = figures.time("all_to_all", "base");
   c.all_to_all_remote_peer = figures.time("all_to_all", "remote_peer");

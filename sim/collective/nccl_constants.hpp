@@ -30,6 +30,7 @@ struct NcclConstants {
   double nvls_tree_share{};
   double collnet_share{};
   double tree_node_share{};
+  BytesPerSecond peer_channel_rate;
   double all_to_all_share{};
   Seconds all_to_all_base, all_to_all_remote_peer;
   int most_channels{};

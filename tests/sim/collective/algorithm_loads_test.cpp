@@ -223,6 +223,35 @@ TEST(StagedNetwork, CarriesWhatTheGpusOfANodePassThroughTheirHost) {
   }
 }
 
+// 47.5 GB/s of a 400 Gb/s card, or 21.3 for each channel of a peer: two channels up to 4 nodes of 8, one from
+// 5 on.
+TEST(SendRecv, HalvesWithTheChannelsOfAPeer) {
+  const auto rate = [](int nodes, int channels_per_net_peer = 0) {
+    const auto cluster = cluster_of(request_of("hgx-h100", nodes));
+    NcclOptions nccl;
+    nccl.channels_per_net_peer = channels_per_net_peer;
+    const CollectiveModel model(cluster, ideal_links(), {{}, nccl});
+    const auto plan = model.plan(Operation::send_recv, endless, {all_of(*cluster)});
+    return endless.value / plan.time_alone.value / 1e9;
+  };
+  EXPECT_NEAR(rate(4), 42.6, 0.01);
+  EXPECT_NEAR(rate(5), 21.3, 0.01);
+  EXPECT_NEAR(rate(5, 2), 42.6, 0.01);
+}
+
+// Two messages that leave by the same card take twice as long as one; by two cards they do not meet.
+TEST(SendRecv, OfAGroupMoveAtOnce) {
+  ClusterRequest request = request_of("hgx-h100", 3, "infiniband-100g");
+  const auto cluster = cluster_of(request);
+  const CollectiveModel model(cluster, ideal_links());
+  const auto time = [&](const std::vector<Group>& pairs) {
+    return model.plan(Operation::send_recv, endless, pairs).time_alone.value;
+  };
+  const double one = time({Group{{0, 8}}});
+  EXPECT_NEAR(time({Group{{0, 8}}, Group{{0, 16}}}) / one, 2, 1e-6);
+  EXPECT_NEAR(time({Group{{0, 8}}, Group{{1, 9}}}) / one, 1, 1e-6);
+}
+
 // NVLS has Simple only: without it the ring is left.
 TEST(NcclOptions, AProtocolLeavesOutAlgorithmsThatLackIt) {
   const auto cluster = cluster_of(request_of("hgx-h100", 1));
