@@ -33,7 +33,8 @@ struct Command {
 [[nodiscard]] const std::atomic<bool>& interrupt_requested();
 
 // One file per command.
-[[nodiscard]] ExitCode run_command(const Arguments& arguments);       // cli/run.cpp
-[[nodiscard]] ExitCode validate_command(const Arguments& arguments);  // cli/validate.cpp
+[[nodiscard]] ExitCode run_command(const Arguments& arguments);          // cli/run.cpp
+[[nodiscard]] ExitCode validate_command(const Arguments& arguments);     // cli/validate.cpp
+[[nodiscard]] ExitCode collectives_command(const Arguments& arguments);  // cli/collectives.cpp
 
 }  // namespace stepcast

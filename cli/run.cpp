@@ -8,6 +8,7 @@
 #include "cli/files.hpp"
 #include "cli/options.hpp"
 #include "cli/progress.hpp"
+#include "cli/scenario_options.hpp"
 #include "models/build_model.hpp"
 #include "sim/report/report.hpp"
 #include "sim/report/sentences.hpp"
@@ -82,24 +83,6 @@ std::string help() {
          names("fabrics", fabric_preset_names()) + names("software", software_profile_names()) +
          "\n"
          "docs/cli.md says what the columns and the JSON fields mean; docs/scenario.md lists every key.\n";
-}
-
-std::vector<Override> overrides_of(const ParsedOptions& options) {
-  std::vector<Override> overrides;
-  std::vector<Diagnostic> faults;
-  for (const std::string& text : options.values("--set")) {
-    const std::size_t equals = text.find('=');
-    if (equals == std::string::npos || equals == 0) {
-      const ScenarioError fault =
-          usage_error("run: --set needs key=value, not \"" + text + "\"",
-                      "for example --set cluster.nodes=4 or --set cluster.nodes=1,2,4");
-      faults.push_back(fault.diagnostics().front());
-      continue;
-    }
-    overrides.push_back({text.substr(0, equals), text.substr(equals + 1)});
-  }
-  if (!faults.empty()) throw ScenarioError(std::move(faults));
-  return overrides;
 }
 
 int jobs_of(const ParsedOptions& options) {
@@ -205,7 +188,7 @@ ExitCode run_command(const Arguments& arguments) {
   if (json && !json_to_stdout) require_writable(*json, "--json");
   if (trace) require_writable(*trace, "--trace");
 
-  const ScenarioFile file = load_scenario(name, overrides_of(options), options.values("--profile"));
+  const ScenarioFile file = load_scenario(name, overrides_of(options, "run"), options.values("--profile"));
   if (trace) require_one_point(file);
 
   Report report;

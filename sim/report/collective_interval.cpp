@@ -30,6 +30,8 @@ std::vector<SizeBand> read_bands() {
       band.below = in.bytes("below").value_or(Bytes(std::numeric_limits<double>::infinity()));
       band.low = in.number("low", 0, 1).value_or(1);
       band.high = in.number("high", 1, 1000).value_or(1);
+      band.corrected_low = in.number("corrected_low", 0, 1).value_or(1);
+      band.corrected_high = in.number("corrected_high", 1, 1000).value_or(1);
       in.finish();
       bands.push_back(std::move(band));
     }

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 
 namespace stepcast {
 namespace {
@@ -69,6 +70,19 @@ std::string_view nccl_tests_reduction(Operation operation) {
   const bool reduces = operation == Operation::all_reduce || operation == Operation::reduce_scatter ||
                        operation == Operation::reduce || operation == Operation::send_recv;
   return reduces ? "sum" : "none";
+}
+
+std::string nccl_tests_time(Seconds time) {
+  const double value = time.value * 1e6;
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*f", value >= 10'000 ? 0 : value >= 100 ? 1 : 2, value);
+  return text;
+}
+
+std::string nccl_tests_rate(BytesPerSecond rate) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.2f", rate.value / 1e9);
+  return text;
 }
 
 }  // namespace stepcast

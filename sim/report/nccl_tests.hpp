@@ -33,4 +33,9 @@ namespace stepcast {
 /// What the redop column holds: "sum" for reductions, else "none".
 [[nodiscard]] std::string_view nccl_tests_reduction(Operation operation);
 
+/// Cells as nccl-tests prints them: microseconds with two digits below 100, one below 10,000, and none above;
+/// GB/s with two.
+[[nodiscard]] std::string nccl_tests_time(Seconds time);
+[[nodiscard]] std::string nccl_tests_rate(BytesPerSecond rate);
+
 }  // namespace stepcast

@@ -104,6 +104,34 @@ std::vector<ScenarioPoint> expand(const ScenarioFile& file) {
   return points;
 }
 
+Scenario cluster_of(const ScenarioFile& file) {
+  Value document = file.document;
+  std::vector<Diagnostic> faults;
+  for (const ScenarioFile::Swept& swept : file.swept) {
+    const bool counts = swept.key.starts_with("cluster.") || swept.key.starts_with("nccl.") ||
+                        swept.key.starts_with("background.");
+    if (!counts) continue;
+    if (swept.values.size() > 1) {
+      SourcePlace place = swept.place;
+      if (place.file.empty()) place.file = file.file;
+      faults.push_back({place,
+                        swept.key + " is swept over " + std::to_string(swept.values.size()) +
+                            " values, and this command takes one cluster",
+                        "choose one, for example --set " + swept.key + "=" + swept.values.back().to_text()});
+      continue;
+    }
+    assign_dotted(document, swept.key, swept.values.front(), faults);
+  }
+  if (!faults.empty()) throw ScenarioError(std::move(faults));
+  ReadCache cache;
+  ReadResult read = read_cluster_only(document, cache);
+  read.faults.insert(read.faults.end(), read.impossible.begin(), read.impossible.end());
+  if (!read.faults.empty()) throw ScenarioError(std::move(read.faults));
+  auto& profiles = read.scenario.cluster.profiles;
+  profiles.insert(profiles.end(), file.profiles.begin(), file.profiles.end());
+  return std::move(read.scenario);
+}
+
 std::optional<Scenario> with_nodes(const Scenario& scenario, int nodes) {
   Scenario changed = scenario;
   changed.cluster.nodes = nodes;

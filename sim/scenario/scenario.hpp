@@ -156,6 +156,11 @@ struct ScenarioPoint {
 /// combination that cannot exist makes that point invalid, or is thrown when nothing is swept.
 [[nodiscard]] std::vector<ScenarioPoint> expand(const ScenarioFile& file);
 
+/// The cluster that a file asks about, for questions without a training job: only [cluster], [nccl] and
+/// [[background]] are read, and only sweeps over their keys count.
+/// @throws ScenarioError: their faults; a key of theirs that is swept over several values
+[[nodiscard]] Scenario cluster_of(const ScenarioFile& file);
+
 /// The same question asked of another number of nodes (for baselines): at the same batch per GPU, or at the
 /// same global batch where the scenario gives one. Nothing when it can't exist there (indivisible batch, or a
 /// shard degree that does not divide the GPUs).

@@ -49,8 +49,8 @@ std::vector<const ValidatedCollective*> furthest(const CollectiveValidation& val
 }
 
 const std::vector<std::string>& residual_header() {
-  static const std::vector<std::string> words = {"size", "rows", "5 %", "95 %",
-                                                 "inside the printed interval %"};
+  static const std::vector<std::string> words = {"size",     "rows",          "5 %",           "95 %",
+                                                 "inside %", "5 % corrected", "95 % corrected"};
   return words;
 }
 
@@ -60,7 +60,13 @@ std::vector<std::string> residual_cells(const BandResiduals& band) {
   };
   std::optional<double> inside;
   if (band.rows > 0) inside = static_cast<double>(band.inside) / band.rows;
-  return {band.band, std::to_string(band.rows), ratio(band.low), ratio(band.high), detail::percent(inside)};
+  return {band.band,
+          std::to_string(band.rows),
+          ratio(band.low),
+          ratio(band.high),
+          detail::percent(inside),
+          ratio(band.corrected_low),
+          ratio(band.corrected_high)};
 }
 
 std::string text_table(const std::vector<std::string>& header, std::size_t words,
@@ -141,8 +147,11 @@ std::string to_text(const CollectiveValidation& validation) {
   if (!validation.rows.empty()) {
     std::vector<std::vector<std::string>> rows;
     for (const BandResiduals& band : validation.residuals) rows.push_back(residual_cells(band));
-    text += "\nmeasured / predicted of judged rows, and how many lie in the interval that is printed:\n" +
-            text_table(residual_header(), 1, rows);
+    text +=
+        "\nmeasured / predicted of judged rows with nothing assumed, how many lie inside the interval that "
+        "is printed, and "
+        "measured / corrected:\n" +
+        text_table(residual_header(), 1, rows);
     rows.clear();
     for (const ValidatedCollective* row : furthest(validation)) rows.push_back(row_cells(*row));
     text += "\nfurthest off, one row a set:\n" + text_table(row_header(), word_columns, rows);
@@ -159,7 +168,9 @@ std::string to_markdown(const CollectiveValidation& validation, std::string_view
   for (const detail::SummaryPart& part : detail::collective_summary_parts())
     text += "\n" + detail::markdown_part(validation.summary, part);
   text +=
-      "\nMeasured / predicted of judged rows, and how many of them lie in the interval that is printed:\n\n" +
+      "\nMeasured / predicted of judged rows with nothing assumed, how many lie inside the interval that is "
+      "printed, and measured "
+      "/ corrected:\n\n" +
       detail::markdown_header(residual_header(), 1);
   for (const BandResiduals& band : validation.residuals) text += detail::markdown_line(residual_cells(band));
   text += "\nFurthest off, one row a set:\n\n" + detail::markdown_header(row_header(), word_columns);

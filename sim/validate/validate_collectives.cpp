@@ -212,15 +212,18 @@ std::vector<BandResiduals> residuals_of(const std::vector<ValidatedCollective>& 
   for (const SizeBand& band : collective_bands()) {
     BandResiduals found;
     found.band = band.name;
-    std::vector<double> ratios;
+    std::vector<double> ratios, corrected;
     for (const ValidatedCollective& row : rows) {
-      if (!row.judged || &collective_band(row.bytes) != &band) continue;
+      if (!row.judged || !row.assumed.empty() || &collective_band(row.bytes) != &band) continue;
       ratios.push_back(row.measured / row.predicted);
+      if (row.corrected) corrected.push_back(row.measured / *row.corrected);
       found.inside += row.measured >= row.low && row.measured <= row.high ? 1 : 0;
     }
     found.rows = static_cast<int>(ratios.size());
     found.low = quantile(ratios, 0.05);
     found.high = quantile(ratios, 0.95);
+    found.corrected_low = quantile(corrected, 0.05);
+    found.corrected_high = quantile(corrected, 0.95);
     residuals.push_back(found);
   }
   return residuals;

@@ -41,7 +41,8 @@ struct ValidatedCollective {
 struct BandResiduals {
   std::string band;
   int rows{}, inside{};
-  std::optional<double> low, high;  ///< 5 % and 95 % of measured / predicted
+  std::optional<double> low, high;                      ///< 5 % and 95 % of measured / predicted
+  std::optional<double> corrected_low, corrected_high;  ///< likewise of measured / corrected
 };
 
 struct CollectiveValidation {
@@ -49,7 +50,7 @@ struct CollectiveValidation {
   std::vector<SkippedMeasurement> skipped;
   /// all, stated, assumed; then by the prefixes of collective_summary_parts().
   std::vector<GroupSummary> summary;
-  std::vector<BandResiduals> residuals;  ///< of judged rows
+  std::vector<BandResiduals> residuals;  ///< of judged rows with nothing assumed
   std::vector<std::string> notes;
 };
 

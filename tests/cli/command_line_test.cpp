@@ -55,7 +55,7 @@ TEST_F(Usage, AScenarioWithoutACommandGetsTheRightWords) {
 
 TEST_F(Usage, CommandsOfLaterIssuesAreKnown) {
   for (const char* command :
-       {"sweep", "plan", "collectives", "topology", "calibrate", "import", "verify", "doctor", "gui"}) {
+       {"sweep", "plan", "topology", "calibrate", "import", "verify", "doctor", "gui"}) {
     const Outcome outcome = stepcast(command);
     EXPECT_EQ(outcome.exit_code, 2) << command;
     EXPECT_THAT(outcome.err, HasSubstr("known, not built yet")) << command;
