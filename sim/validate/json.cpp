@@ -111,7 +111,10 @@ std::string to_json(const Validation& validation, const CollectiveValidation& co
   json.key("summary");
   json.begin_array();
   for (const GroupSummary& group : validation.summary) write_summary(json, group);
-  for (const GroupSummary& group : collectives.summary) write_summary(json, group);
+  for (GroupSummary group : collectives.summary) {
+    if (!validation.summary.empty()) group.group = "collectives " + group.group;
+    write_summary(json, group);
+  }
   json.end_array();
   json.end_object();
   return json.text();

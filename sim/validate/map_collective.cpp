@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <span>
 
+#include "base/diagnostic.hpp"
 #include "base/embedded.hpp"
-#include "base/print.hpp"
 #include "base/quantity.hpp"
 #include "sim/report/nccl_tests.hpp"
 #include "sim/validate/row_mapper.hpp"
@@ -55,30 +56,47 @@ Seconds measured_time(const MeasuredRow& row, double bytes) {
   return Bytes(bytes) / gigabytes_per_second(*rate);
 }
 
+/// "400", "12.5"
+std::string print_number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.9g", value);
+  return text;
+}
+
+/// What the section's first rule makes of the network's words: its number, or the one that its pattern reads.
+std::optional<double> by_name(const RowMapper& mapper, std::string_view section, std::string_view key) {
+  const MeasuredRow& row = mapper.row();
+  const MappingRule* rule = mapper.mapping().first(section, row);
+  if (rule == nullptr) return std::nullopt;
+  const auto pattern = rule->text("read");
+  std::smatch found;
+  if (!pattern) return rule->number(key);
+  if (!std::regex_search(row.text("inter_network"), found, std::regex(*pattern, std::regex::icase)))
+    return std::nullopt;
+  return std::stod(found[1].str());
+}
+
 /// Cards of a node: the columns, and where they are blank what the network's name and the platform say.
 Nics nics_of(RowMapper& mapper, double trays) {
   const MeasuredRow& row = mapper.row();
-  const Mapping& rules = mapper.mapping();
-  const MappingRule* platform = rules.first("nics", row);
+  const MappingRule* platform = mapper.mapping().first("nics", row);
+  STEPCAST_CHECK(platform != nullptr, "the last rule of [[nics]] must hold for all rows");
+  const auto fill = [&](std::optional<double> stated, std::string_view section, std::string_view key,
+                        const std::string& unit) {
+    if (stated) return *stated;
+    const auto named = by_name(mapper, section, key);
+    const double value = named ? *named : platform->number(key).value_or(1);
+    mapper.assume(print_number(value) + " " + unit +
+                  (named ? " (by the network's name)" : " (usual for such nodes)"));
+    return value;
+  };
   const auto count = row.count("nics_per_node");
-  const auto speed = row.number("nic_gbps");
   Nics nics;
-  if (count) {
-    nics.count = static_cast<double>(*count) * trays;
-  } else {
-    nics.count = platform->number("nics_per_node").value_or(1) * trays;
-    mapper.assume(print_integer(nics.count) + " network cards a node (usual for such nodes)");
-  }
-  if (speed) {
-    if (!(*speed > 0) || *speed > 10'000) throw SkippedRow{"nic_gbps is not plausible"};
-    nics.gigabits = *speed;
-    return nics;
-  }
-  const MappingRule* named = rules.first("speed", row);
-  nics.gigabits =
-      named != nullptr ? named->number("gbps").value_or(100) : platform->number("gbps_per_nic").value_or(100);
-  mapper.assume(print_integer(nics.gigabits) + " Gb/s a network card (" +
-                (named != nullptr ? "by the network's name" : "usual for such nodes") + ")");
+  nics.count = trays * fill(count ? std::optional(static_cast<double>(*count)) : std::nullopt, "count",
+                            "nics_per_node", "network cards a node");
+  nics.gigabits = fill(row.number("nic_gbps"), "speed", "gbps_per_nic", "Gb/s a network card");
+  if (!(nics.gigabits > 0) || nics.gigabits > 10'000 || !(nics.count >= 1))
+    throw SkippedRow{"the network cards are not plausible"};
   return nics;
 }
 
@@ -95,7 +113,7 @@ void set_network(RowMapper& mapper, TableMaker& cluster, long per_node, double t
     nics.count = std::max(1.0, std::floor(nics.count / merged));
     nics.gigabits *= merged;
   }
-  const std::string fabric = kind + "-" + print_integer(nics.gigabits) + "g";
+  const std::string fabric = kind + "-" + print_number(nics.gigabits) + "g";
   cluster.set("fabric", fabric).set("nics_per_node", std::lround(nics.count));
   if (const MappingRule* platform = mapper.mapping().first("platform", mapper.row())) {
     const Seconds more = parse_seconds(platform->text("step_latency").value_or("")).value_or(Seconds{});
@@ -182,7 +200,8 @@ const MappingSchema& collective_schema() {
       {{"skip", {"reason"}},
        {"gpu", {"node", "domain", "reason", "assumed"}},
        {"network", {"kind", "gbps_per_gpu", "reason", "assumed"}},
-       {"speed", {"gbps"}},
+       {"speed", {"gbps_per_nic", "read"}},
+       {"count", {"nics_per_node", "read"}},
        {"nics", {"nics_per_node", "gbps_per_nic"}},
        {"platform", {"step_latency", "source"}},
        {"harness", {"per_call", "per_further_gpu", "gpus_per_process", "source"}},

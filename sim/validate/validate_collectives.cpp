@@ -251,6 +251,8 @@ CollectiveValidation validate_collectives(const std::vector<MeasuredTable>& tabl
         set.places.push_back(rows.size() - 1);
       } catch (const SkippedRow& skipped) {
         reasons.back() = skipped.reason;
+      } catch (const ScenarioError& error) {  // a fabric of a kind that has no such rate
+        reasons.back() = error.diagnostics().front().message;
       }
     }
   }

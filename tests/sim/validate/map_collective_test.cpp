@@ -73,6 +73,16 @@ TEST(MapCollective, BlankCardsAreFilledFromNameAndPlatformAndListed) {
   EXPECT_THAT(row.assumed, ElementsAre(HasSubstr("8 network cards a node"), HasSubstr("200 Gb/s")));
 }
 
+TEST(MapCollective, NumbersInTheNetworksNameAreRead) {
+  const MappedCollective row = mapped(
+      {{"nics_per_node", ""}, {"nic_gbps", ""}, {"inter_network", "RoCEv2 4x100G"}, {"transport", "roce"}});
+  EXPECT_EQ(cluster(row, "nics_per_node"), "4");
+  EXPECT_EQ(cluster(row, "fabric"), "roce-100g");
+  EXPECT_THAT(row.assumed, ElementsAre("4 network cards a node (by the network's name)",
+                                       "100 Gb/s a network card (by the network's name)"));
+  EXPECT_EQ(cluster(mapped({{"nic_gbps", "12.5"}}), "fabric"), "infiniband-12.5g");
+}
+
 TEST(MapCollective, OneNodeNeedsNoCards) {
   const MappedCollective row = mapped({{"nodes", "1"}, {"nics_per_node", ""}, {"nic_gbps", ""}});
   EXPECT_THAT(row.assumed, IsEmpty());

@@ -108,12 +108,12 @@ TEST(ValidateCollectives, PublishedTablesAreMet) {
         << skipped.line << ": " << skipped.reason;
   }
   EXPECT_LT(group(validation, "judged:>= 16 MiB")->median_abs_error, 0.08);
-  EXPECT_LT(group(validation, "judged:1-16 MiB")->median_abs_error, 0.35);
+  EXPECT_LT(group(validation, "judged:1-16 MiB")->median_abs_error, 0.20);
   EXPECT_LT(group(validation, "judged:< 1 MiB")->median_abs_error, 0.30);
   EXPECT_LT(group(validation, "plateau:stated")->median_abs_error, 0.05);
   EXPECT_LT(group(validation, "corrected:>= 16 MiB")->median_abs_error, 0.05);
-  EXPECT_LT(group(validation, "corrected:1-16 MiB")->median_abs_error, 0.08);
-  EXPECT_LT(group(validation, "corrected:< 1 MiB")->median_abs_error, 0.06);
+  EXPECT_LT(group(validation, "corrected:1-16 MiB")->median_abs_error, 0.05);
+  EXPECT_LT(group(validation, "corrected:< 1 MiB")->median_abs_error, 0.05);
 }
 
 }  // namespace
