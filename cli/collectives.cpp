@@ -184,6 +184,14 @@ MeasuredTimes times_of(const NcclTestsLog& log, Operation operation, int ranks, 
 
 /// Says where the log may not be what the scenario asks about.
 void note_differences(const NcclTestsLog& log, const Scenario& scenario) {
+  const std::string& version = log.runs.front().nccl_version;
+  const auto known = nccl_version_of(version);
+  if (!version.empty() && known != scenario.nccl.version) {
+    std::cerr << "note: " << log.file << " was run with NCCL " << version << ", and the scenario's counts as "
+              << name_of(scenario.nccl.version);
+    if (known) std::cerr << ": --set 'nccl.version=\"" << name_of(*known) << "\"'";
+    std::cerr << "\n";
+  }
   for (const NcclTestsRun& run : log.runs) {
     if (run.hosts() > 0 && run.hosts() != scenario.cluster.nodes && run.ranks == scenario.gpus()) {
       std::cerr << "note: " << log.file << " was run on " << run.hosts() << " hosts, and the scenario has "

@@ -126,7 +126,7 @@ class LogReader {
     static const std::regex network(R"(Using network (.+?)\s*$)");
     std::match_results<std::string_view::const_iterator> found;
     if (std::regex_search(text.begin(), text.end(), found, ranks)) info_ranks_ = std::stoi(found[2].str());
-    if (std::regex_search(text.begin(), text.end(), found, network)) run_.network = found[1].str();
+    if (std::regex_search(text.begin(), text.end(), found, network)) network_ = found[1].str();
     if (text.find(" -> Algo ") != std::string_view::npos &&
         std::regex_search(text.begin(), text.end(), found, choice)) {
       const Bytes size(std::stod(found[2].str()));
@@ -146,7 +146,7 @@ class LogReader {
     std::match_results<std::string_view::const_iterator> found;
     if (text.find("NCCL version ") != std::string_view::npos &&
         std::regex_search(text.begin(), text.end(), found, version))
-      run_.nccl_version = found[1].str();
+      nccl_version_ = found[1].str();
   }
 
   /// The name of a test program in a command line or a remark of the program itself.
@@ -268,6 +268,8 @@ class LogReader {
     close_row();
     if (run_.rows.empty()) return;
     run_.tests_version = tests_version_;
+    run_.nccl_version = nccl_version_;
+    run_.network = network_;
     if (run_.line == 0) run_.line = run_.rows.front().line;
     set_ranks();
     set_operation();
@@ -351,7 +353,7 @@ class LogReader {
   std::optional<NcclTestsRow> open_;  ///< a row whose cells are not all there yet
   std::vector<std::string> cells_;
   std::optional<Operation> named_;
-  std::string named_from_, tests_version_, failure_;
+  std::string named_from_, tests_version_, nccl_version_, network_, failure_;
   bool has_root_{};
   int info_ranks_{};
   unsigned number_{}, table_line_{}, failure_line_{};

@@ -167,6 +167,14 @@ TEST_F(CollectivesCommand, ComparesALogSizeBySize) {
               1e-9);
 }
 
+TEST_F(CollectivesCommand, ALogOfAnotherNcclIsNoted) {
+  write("x.log", "NCCL version 2.21.5+cuda12.4\n" + log([](double bytes) { return 60 + bytes / 80e3; }));
+  EXPECT_THAT(stepcast("collectives c.toml --compare x.log").err, HasSubstr("--set 'nccl.version=\"2.21\"'"));
+  const Outcome same = stepcast("collectives c.toml --compare x.log --set 'nccl.version=\"2.21\"'");
+  EXPECT_EQ(same.exit_code, 0);
+  EXPECT_THAT(same.err, Not(HasSubstr("note")));
+}
+
 // A log that is the prediction times 1.4 is met by five sizes of it everywhere, and `--profile` with what was
 // written gives the same.
 TEST_F(CollectivesCommand, FiveSizesCorrectTheModelAndTheOthersAreJudged) {
