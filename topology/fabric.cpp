@@ -40,6 +40,7 @@ void read_link(const Value& table, FabricSpec& fabric, std::vector<Diagnostic>& 
   fabric.link_rate = in.rate("rate").value_or(BytesPerSecond{});
   fabric.efficiency = in.number("efficiency", 0.001, 1).value_or(1);
   fabric.link_latency = in.seconds("latency").value_or(Seconds{});
+  fabric.staged_latency = in.seconds("staged_latency").value_or(fabric.link_latency);
   const std::string efficiency = in.source("efficiency");
   const std::string latency = in.source("latency");
   if (!efficiency.empty()) fabric.source = "efficiency: " + efficiency;
@@ -69,6 +70,14 @@ void read_nic(const Value& table, FabricSpec& fabric, std::vector<Diagnostic>& f
   in.finish();
 }
 
+void read_platform_nccl(const Value& table, FabricSpec& fabric, std::vector<Diagnostic>& faults) {
+  FigureReader in(table, "nccl", faults);
+  fabric.nccl_algorithm = in.text("algorithm").value_or("");
+  fabric.nccl_protocol = in.text("protocol").value_or("");
+  fabric.nccl_pxn = in.boolean("pxn").value_or(true);
+  in.finish();
+}
+
 void read_tcp(const Value& table, FabricSpec& fabric, std::vector<Diagnostic>& faults) {
   FigureReader in(table, "tcp", faults);
   fabric.flow_ceiling = in.rate("flow_ceiling").value_or(BytesPerSecond{});
@@ -95,6 +104,7 @@ FabricSpec read_fabric(const Value& document, const std::string& otherwise_named
     fabric.nics_per_node = fabric.transport == Transport::ethernet ? 1 : 0;
     fabric.gpudirect = fabric.transport != Transport::ethernet;
   }
+  if (const Value* nccl = in.table("nccl")) read_platform_nccl(*nccl, fabric, faults);
   if (const Value* tcp = in.table("tcp")) {
     read_tcp(*tcp, fabric, faults);
     if (transport && fabric.transport != Transport::ethernet) {
@@ -155,6 +165,7 @@ FabricSpec interpolate(const std::string& name, const NameParts& asked) {
   fabric.link_rate = rate;
   fabric.efficiency = low.efficiency + share * (high.efficiency - low.efficiency);
   fabric.link_latency = low.link_latency + share * (high.link_latency - low.link_latency);
+  fabric.staged_latency = low.staged_latency + share * (high.staged_latency - low.staged_latency);
   fabric.switch_latency = low.switch_latency + share * (high.switch_latency - low.switch_latency);
   fabric.interpolated = true;
   fabric.source =

@@ -18,13 +18,18 @@ struct FabricSpec {
   BytesPerSecond link_rate{};  ///< line rate of one NIC
   double efficiency{};     ///< share of the line rate that large messages reach (headers, encoding, protocol)
   Seconds link_latency{};  ///< one message, NIC to NIC through one switch
+  Seconds staged_latency{};  ///< the same where messages pass through host memory, without GPUDirect
   Seconds switch_latency{};  ///< each further switch
   int leaf_ports{
       64};  ///< ports of a leaf switch, half of them towards nodes (leaf-spine, fat-tree, rail-optimized)
-  bool sharp{};                   ///< the switches reduce (SHARP); NCCL uses it where CollNet is switched on
-  int nics_per_node{};            ///< 0: the node's own number (one per GPU on most)
-  bool gpudirect{};               ///< both this and the node's must hold
-  BytesPerSecond staged_rate{};   ///< what one GPU passes through host memory without GPUDirect; 0: no limit
+  bool sharp{};                  ///< the switches reduce (SHARP); NCCL uses it where CollNet is switched on
+  int nics_per_node{};           ///< 0: the node's own number (one per GPU on most)
+  bool gpudirect{};              ///< both this and the node's must hold
+  BytesPerSecond staged_rate{};  ///< what one GPU passes through host memory without GPUDirect; 0: no limit
+  /// What the platform's images set for NCCL: NCCL_ALGO, NCCL_PROTO, not NCCL_PXN_DISABLE. A scenario's
+  /// [nccl] overrides.
+  std::string nccl_algorithm, nccl_protocol;
+  bool nccl_pxn{true};
   BytesPerSecond flow_ceiling{};  ///< TCP: the most that one socket moves; 0 = no ceiling
   /// TCP: connections between two nodes over all channels, with NCCL_SOCKET_NTHREADS x NSOCKS set, and by
   /// default.

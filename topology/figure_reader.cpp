@@ -41,6 +41,10 @@ std::optional<bool> FigureReader::boolean(std::string_view key) {
   return read(key, [](TableReader& in, std::string_view name) { return in.boolean(name); });
 }
 
+std::optional<std::string> FigureReader::text(std::string_view key) {
+  return read(key, [](TableReader& in, std::string_view name) { return in.string(name); });
+}
+
 std::optional<std::string> FigureReader::choice(std::string_view key, const std::vector<std::string>& known) {
   return read(key, [&](TableReader& in, std::string_view name) { return in.choice(name, known); });
 }

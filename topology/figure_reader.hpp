@@ -22,6 +22,7 @@ class FigureReader {
   std::optional<std::int64_t> integer(std::string_view key, std::int64_t minimum, std::int64_t maximum);
   std::optional<double> number(std::string_view key, double minimum, double maximum);
   std::optional<bool> boolean(std::string_view key);
+  std::optional<std::string> text(std::string_view key);
   /// A word out of `known`; anything else is a fault with a suggestion.
   std::optional<std::string> choice(std::string_view key, const std::vector<std::string>& known);
   std::optional<Seconds> seconds(std::string_view key);

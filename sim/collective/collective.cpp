@@ -251,7 +251,8 @@ Estimate CollectiveModel::Implementation::estimate(GroupSet& set, Operation oper
 
   GroupTraits traits = set.traits;
   const FabricSpec& fabric = cluster->request().fabric;
-  traits.network_latency = fabric.link_latency + call.facts.further_switches * fabric.switch_latency;
+  traits.network_latency = (traits.gpudirect ? fabric.link_latency : fabric.staged_latency) +
+                           call.facts.further_switches * fabric.switch_latency;
   Estimate result;
   result.way = way;
   result.ceiling = BytesPerSecond(ceiling);

@@ -137,7 +137,7 @@ ReadResult read_scenario(const Value& document, ReadCache& cache) {
   if (model != nullptr) detail::read_model(*model, cache, result);
   if (cluster != nullptr) detail::read_cluster(*cluster, cache, result);
   if (training != nullptr) detail::read_training(*training, result);
-  if (const Value* nccl = reader.table("nccl")) detail::read_nccl(*nccl, result);
+  detail::read_nccl(reader.table("nccl"), result);
   if (const Value* input = reader.table("input")) {
     TableReader section(*input, "input", result.faults);
     scenario.input.samples_per_second_per_node = section.number("samples_per_second_per_node", 1e-9, 1e15);
@@ -163,7 +163,7 @@ ReadResult read_cluster_only(const Value& document, ReadCache& cache) {
   reader.require("cluster", "a table [cluster]");
   const Value* cluster = reader.table("cluster");
   if (cluster != nullptr) detail::read_cluster(*cluster, cache, result);
-  if (const Value* nccl = reader.table("nccl")) detail::read_nccl(*nccl, result);
+  detail::read_nccl(reader.table("nccl"), result);
   const Value* background = reader.tables("background");
   if (background != nullptr && cluster != nullptr) detail::read_background(*background, result);
   for (const std::string_view other : {"model", "training", "input", "cost", "plan", "goodput", "measured"})

@@ -85,7 +85,8 @@ void read_cluster(const Value& table, ReadCache& cache, ReadResult& result) {
   if (const auto nics = reader.integer("nics_per_node", 1, 1024))
     cluster.nics_per_node = static_cast<int>(*nics);
   if (cluster.link_rate) cluster.fabric_spec.link_rate = *cluster.link_rate;
-  if (cluster.link_latency) cluster.fabric_spec.link_latency = *cluster.link_latency;
+  if (cluster.link_latency)
+    cluster.fabric_spec.link_latency = cluster.fabric_spec.staged_latency = *cluster.link_latency;
   if (cluster.nics_per_node) cluster.fabric_spec.nics_per_node = *cluster.nics_per_node;
 
   cluster.topology = reader

@@ -47,11 +47,13 @@ void check_algorithms(const Value& value, const ReadResult& read, std::vector<Di
                           "leave it out to let NCCL choose"});
 }
 
+/// `platform`: what the fabric's images set, where the scenario says nothing.
 template <class Parse>
-auto read_list(TableReader& reader, std::string_view key, Parse parse,
+auto read_list(TableReader& reader, std::string_view key, const std::string& platform, Parse parse,
                const std::vector<std::string>& names) {
   std::string unknown;
-  const auto text = reader.string(key);
+  auto text = reader.string(key);
+  if (!reader.has(key) && !platform.empty()) text = platform;
   auto list = text ? parse(*text, unknown) : decltype(parse("", unknown)){};
   if (!unknown.empty())
     reader.fault(key, "nccl." + std::string(key) + " names \"" + unknown + "\"", suggest(unknown, names));
@@ -62,7 +64,13 @@ auto read_list(TableReader& reader, std::string_view key, Parse parse,
 
 }  // namespace
 
-void read_nccl(const Value& table, ReadResult& result) {
+void read_nccl(const Value* given, ReadResult& result) {
+  static const Value nothing = [] {
+    Value empty;
+    empty.kind = Value::Kind::table;
+    return empty;
+  }();
+  const Value& table = given != nullptr ? *given : nothing;
   TableReader reader(table, "nccl", result.faults);
   NcclOptions& nccl = result.scenario.nccl;
   const ClusterSection& cluster = result.scenario.cluster;
@@ -77,8 +85,11 @@ void read_nccl(const Value& table, ReadResult& result) {
                    "expected \"2.18\" or newer, for example \"2.27\"");
     }
   }
-  nccl.algorithms = read_list(reader, "algorithm", nccl_algorithms, nccl_algorithm_names());
-  nccl.protocols = read_list(reader, "protocol", nccl_protocols, nccl_protocol_names());
+  const bool crosses = cluster.nodes > 1;
+  nccl.algorithms = read_list(reader, "algorithm", crosses ? cluster.fabric_spec.nccl_algorithm : "",
+                              nccl_algorithms, nccl_algorithm_names());
+  nccl.protocols = read_list(reader, "protocol", crosses ? cluster.fabric_spec.nccl_protocol : "",
+                             nccl_protocols, nccl_protocol_names());
   nccl.min_channels = static_cast<int>(reader.integer("min_channels", 1, most_channels).value_or(0));
   nccl.max_channels = static_cast<int>(reader.integer("max_channels", 1, most_channels).value_or(0));
   if (nccl.max_channels > 0 && nccl.min_channels > nccl.max_channels)
@@ -92,7 +103,7 @@ void read_nccl(const Value& table, ReadResult& result) {
   nccl.tuned_sockets = reader.choice("sockets", {"untuned", "tuned"}) == "tuned";
   if (nccl.tuned_sockets && cluster.nodes > 1 && cluster.fabric_spec.transport != Transport::ethernet)
     result.scenario.notes.push_back("nccl.sockets is not used: " + cluster.fabric_spec.name + " is not TCP");
-  nccl.pxn = reader.boolean("pxn").value_or(true);
+  nccl.pxn = reader.boolean("pxn").value_or(!crosses || cluster.fabric_spec.nccl_pxn);
   nccl.channels_per_net_peer =
       static_cast<int>(reader.integer("nchannels_per_net_peer", 1, most_channels).value_or(0));
   reader.finish();

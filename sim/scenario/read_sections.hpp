@@ -15,7 +15,7 @@ namespace stepcast::detail {
 
 void read_model(const Value& table, ReadCache& cache, ReadResult& result);
 /// After read_cluster: what can run depends on the nodes.
-void read_nccl(const Value& table, ReadResult& result);
+void read_nccl(const Value* given, ReadResult& result);
 void read_cluster(const Value& table, ReadCache& cache, ReadResult& result);
 /// [[cluster.node_group]], [[cluster.fault]] and [[background]], checked against the cluster that they make.
 void read_node_groups(TableReader& cluster, ReadCache& cache, ReadResult& result);
