@@ -119,7 +119,12 @@ std::vector<std::vector<std::vector<CollectivePlan>>> StepBuilder::calls_of_grou
 void StepBuilder::find_situations(const std::vector<std::vector<std::vector<CollectivePlan>>>& calls,
                                   const RankFolding& folding, std::vector<GroupsToFold>& sets) const {
   // A link is what it carries for whom; calls of one group with the same loads count once.
-  std::vector<std::uint64_t> link_key(inputs_.collectives.cluster().links().size());
+  const Cluster& cluster = inputs_.collectives.cluster();
+  std::vector<std::uint64_t> link_key(cluster.links().size());
+  for (std::size_t flow = 0; flow < cluster.background_flows().size(); ++flow) {
+    for (const FlowShare& way : cluster.background_flows()[flow].links)
+      link_key[static_cast<std::size_t>(way.link)] += joined(~flow, rounded(way.share));
+  }
   for (std::size_t set = 0; set < calls.size(); ++set) {
     for (std::size_t g = 0; g < calls[set].size(); ++g) {
       const auto of_group = joined(set, static_cast<std::uint64_t>(folding.class_of_group[set][g]));

@@ -52,10 +52,7 @@ TEST_P(Mixture, FoldedAndUnfoldedAreEqual) {
   const auto [tables, strategy] = GetParam();
   const ScenarioFile file = mixed(tables, strategy);
   const double folded = point_of(file).step_time.value, unfolded = point_of(file, true).step_time.value;
-  // The replica groups of HSDP are one call when folded: beside another job's flow it ends with the slowest
-  // of them, and its SMs are held until then on all GPUs.
-  const bool unequal_groups = tables == other_job && std::string(strategy) == "hsdp";
-  EXPECT_NEAR(folded / unfolded, 1, unequal_groups ? 1e-4 : 1e-9);
+  EXPECT_NEAR(folded / unfolded, 1, 1e-9);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Mixture,
