@@ -6,6 +6,7 @@
 #include "cli/commands.hpp"
 #include "cli/files.hpp"
 #include "cli/options.hpp"
+#include "cli/progress.hpp"
 #include "cli/scenario_options.hpp"
 #include "sim/report/collective_comparison.hpp"
 #include "sim/report/collective_model.hpp"
@@ -22,6 +23,7 @@ const std::vector<OptionSpec> specs = {
     {"--max", "SIZE", "largest size; 8G by default", false},
     {"--factor", "N", "each size is N times the one before; 2 by default", false},
     {"--step", "SIZE", "each size is SIZE more than the one before", false},
+    {"--stepwise", "", "simulate every chunk of every step as a flow (ring, tree and direct calls)", false},
     {"--compare", "LOG", "lay an nccl-tests log beside the prediction", false},
     {"--in-place", "", "compare with the log's in-place half", false},
     {"--fit", "", "correct the model at five of the log's sizes and judge it on the others", false},
@@ -268,6 +270,11 @@ void print_tables(const ParsedOptions& options, const ScenarioFile& file, const 
     tuned = collective_model(changed, profile);
   }
   const SizeSweep sweep = sweep_of(options);
+  Progress progress(false, "sizes");
+  CollectiveRowOptions row_options;
+  row_options.cancel = &interrupt_requested();
+  row_options.progress = [&](std::size_t done, std::size_t total) { progress.report(done, total); };
+  if (options.has("--stepwise")) row_options.fidelity = Fidelity::stepwise;
   std::vector<CollectiveTable> tables;
   std::string text;
   for (const Operation operation : operations) {
@@ -278,9 +285,19 @@ void print_tables(const ParsedOptions& options, const ScenarioFile& file, const 
                             std::to_string(table.ranks) + " ranks an element",
                         "raise --max");
     }
-    table.rows = collective_rows(*model, operation, sizes);
-    if (tuned) table.tuned_sockets = collective_rows(*tuned, operation, sizes);
-    text += (text.empty() ? "" : "\n") + title_of(scenario, table) + to_text(table);
+    try {
+      table.rows = collective_rows(*model, operation, sizes, row_options);
+      if (tuned) table.tuned_sockets = collective_rows(*tuned, operation, sizes, row_options);
+    } catch (const std::invalid_argument& why) {
+      throw usage_error("collectives: " + std::string(why.what()),
+                        options.has("--stepwise")
+                            ? "without --stepwise every call can be predicted; rings can "
+                              "be had step by step with --set nccl.algorithm=Ring"
+                            : "");
+    }
+    text += (text.empty() ? "" : "\n") + title_of(scenario, table);
+    if (row_options.fidelity == Fidelity::stepwise) text += "# step by step: every chunk a flow\n";
+    text += to_text(table);
     tables.push_back(std::move(table));
   }
   write_result(options, to_json(tables), text);
@@ -302,10 +319,10 @@ void check_combination(const ParsedOptions& options, const std::vector<Operation
   }
   if (options.has("--profile-out") && !options.has("--fit"))
     throw usage_error("collectives: --profile-out needs --compare LOG --fit");
-  for (const char* option : {"--min", "--max", "--factor", "--step"}) {
+  for (const char* option : {"--min", "--max", "--factor", "--step", "--stepwise"}) {
     if (options.has(option) && comparing)
       throw usage_error("collectives: " + std::string(option) +
-                        " has no use with --compare: the log has the sizes");
+                        " has no use with --compare, which predicts the log's sizes as fluid calls");
   }
   if (operations.empty() && !comparing)
     throw usage_error("collectives: which operation?",

@@ -3,13 +3,15 @@
 #include <unistd.h>
 
 #include <iostream>
+#include <utility>
 
 #include "base/print.hpp"
 
 namespace stepcast {
 
-Progress::Progress(bool asked_for)
-    : terminal_(::isatty(STDERR_FILENO) != 0),
+Progress::Progress(bool asked_for, std::string what)
+    : what_(std::move(what)),
+      terminal_(::isatty(STDERR_FILENO) != 0),
       shown_(terminal_ || asked_for),
       start_(Clock::now()),
       last_(start_) {}
@@ -25,7 +27,7 @@ void Progress::report(std::size_t done, std::size_t total) {
   const double interval = terminal_ ? 0.1 : 1.0;
   if (elapsed.count() < 1 || since_last.count() < interval) return;
   last_ = now;
-  const std::string text = progress_text(done, total, elapsed.count());
+  const std::string text = progress_text(done, total, elapsed.count(), what_);
   if (terminal_) {
     std::cerr << "\r" << text << "\033[K" << std::flush;
     on_line_ = true;
@@ -34,8 +36,9 @@ void Progress::report(std::size_t done, std::size_t total) {
   }
 }
 
-std::string progress_text(std::size_t done, std::size_t total, double elapsed_seconds) {
-  std::string text = std::to_string(done) + "/" + std::to_string(total) + " points";
+std::string progress_text(std::size_t done, std::size_t total, double elapsed_seconds,
+                          const std::string& what) {
+  std::string text = std::to_string(done) + "/" + std::to_string(total) + " " + what;
   if (done > 0 && done < total) {
     const double left = elapsed_seconds * static_cast<double>(total - done) / static_cast<double>(done);
     text += ", about " + print_time(Seconds(left)) + " left";

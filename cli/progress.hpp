@@ -10,7 +10,7 @@ namespace stepcast {
 /// stderr is no terminal, unless it is asked for.
 class Progress {
  public:
-  explicit Progress(bool asked_for);
+  explicit Progress(bool asked_for, std::string what = "points");
   ~Progress();  ///< wipes its line
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -19,12 +19,14 @@ class Progress {
 
  private:
   using Clock = std::chrono::steady_clock;
+  std::string what_;
   bool terminal_, shown_;
   bool on_line_{};  ///< something stands on the terminal's line
   Clock::time_point start_, last_;
 };
 
 /// "12/90 points, about 3.40 s left": elapsed time scaled to what is still to do.
-[[nodiscard]] std::string progress_text(std::size_t done, std::size_t total, double elapsed_seconds);
+[[nodiscard]] std::string progress_text(std::size_t done, std::size_t total, double elapsed_seconds,
+                                        const std::string& what = "points");
 
 }  // namespace stepcast

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "base/json.hpp"
+#include "sim/collective/stepwise.hpp"
 #include "sim/report/collective_interval.hpp"
 #include "sim/report/collective_json.hpp"
 #include "sim/report/collective_model.hpp"
@@ -69,12 +70,21 @@ double average(const std::vector<CollectiveRow>& rows) {
 }  // namespace
 
 std::vector<CollectiveRow> collective_rows(const CollectiveModel& model, Operation operation,
-                                           const std::vector<Bytes>& sizes) {
+                                           const std::vector<Bytes>& sizes,
+                                           const CollectiveRowOptions& options) {
   const Group group = every_rank(model.cluster());
   const int ranks = static_cast<int>(group.ranks.size());
   std::vector<CollectiveRow> rows;
   for (const Bytes size : sizes) {
-    const CollectivePlan plan = model.plan(operation, size, {group});
+    if (options.cancel != nullptr && options.cancel->load(std::memory_order_relaxed)) throw Interrupted();
+    CollectivePlan plan;
+    if (options.fidelity == Fidelity::stepwise) {
+      const StepwiseResult result = stepwise(model, operation, size, {group}, {}, options.cancel);
+      plan = result.plan;
+      plan.time_alone = result.time;
+    } else {
+      plan = model.plan(operation, size, {group});
+    }
     const SizeBand& band = collective_band(size);
     CollectiveRow row;
     row.size = size;
@@ -88,6 +98,7 @@ std::vector<CollectiveRow> collective_rows(const CollectiveModel& model, Operati
     row.channels = plan.channels;
     row.measured = plan.measured;
     rows.push_back(row);
+    if (options.progress) options.progress(rows.size(), sizes.size());
   }
   return rows;
 }

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <atomic>
+#include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,9 +31,20 @@ struct CollectiveTable {
   std::vector<CollectiveRow> tuned_sockets;
 };
 
+/// How a call is simulated: as one activity on its links, or every chunk of every step as a flow.
+enum class Fidelity { fluid, stepwise };
+
+struct CollectiveRowOptions {
+  Fidelity fidelity{Fidelity::fluid};
+  const std::atomic<bool>* cancel{};  ///< throws Interrupted
+  std::function<void(std::size_t done, std::size_t total)> progress;
+};
+
 /// All ranks of the model's cluster call at once, each GPU by a process of its own.
+/// @throws std::invalid_argument: stepwise, and the operation has no chunk-by-chunk form as NCCL would run it
 [[nodiscard]] std::vector<CollectiveRow> collective_rows(const CollectiveModel& model, Operation operation,
-                                                         const std::vector<Bytes>& sizes);
+                                                         const std::vector<Bytes>& sizes,
+                                                         const CollectiveRowOptions& options = {});
 
 /// Sizes of a sweep as nccl-tests runs it: from `first` to `last`, each `factor` times the one before, or
 /// `step` more where a step is given; rounded down to what the operation can deal out, without zeros and

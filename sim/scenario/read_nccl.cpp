@@ -74,7 +74,14 @@ void read_nccl(const Value* given, ReadResult& result) {
   TableReader reader(table, "nccl", result.faults);
   NcclOptions& nccl = result.scenario.nccl;
   const ClusterSection& cluster = result.scenario.cluster;
-  if (const auto text = reader.string("version")) {
+  // On the command line a version reads as a number: --set nccl.version=2.21.
+  const Value* version_value = reader.raw("version");
+  std::optional<std::string> text;
+  if (version_value != nullptr && version_value->is_number())
+    text = version_value->to_text();
+  else
+    text = reader.string("version");
+  if (text) {
     if (const auto version = nccl_version_of(*text)) {
       nccl.version = *version;
       if (!text->starts_with(name_of(*version)))

@@ -119,6 +119,26 @@ TEST_F(CollectivesCommand, TcpShowsBothSocketSettingsUnlessOneIsSet) {
   EXPECT_DOUBLE_EQ(time(tuned, "rows"), time(both, "tuned_sockets"));
 }
 
+// Nothing is congested: chunk by chunk is within a percent of the call as one activity.
+TEST_F(CollectivesCommand, StepByStepAgreesAndRefusesWhatTheSwitchAddsUp) {
+  const std::string sizes = "--op all_gather --min 1M --max 16M --factor 16";
+  const Value fluid = json_of("c.toml " + sizes), steps = json_of("c.toml " + sizes + " --stepwise");
+  for (std::size_t i = 0; i < 2; ++i) {
+    const double ratio =
+        steps.find("rows")->array[i].find("time_s")->real / fluid.find("rows")->array[i].find("time_s")->real;
+    EXPECT_NEAR(ratio, 1, 0.01);
+  }
+  const Outcome refused = stepcast(
+      "collectives c.toml --op all_reduce --min 64M --max 64M --stepwise --set cluster.node=hgx-h100");
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("nccl.algorithm=Ring"));
+}
+
+TEST_F(CollectivesCommand, AVersionMayBeGivenAsANumber) {
+  EXPECT_THAT(stepcast("collectives c.toml --op all_reduce --max 1K --set nccl.version=2.21").out,
+              HasSubstr("NCCL 2.21"));
+}
+
 TEST_F(CollectivesCommand, AFullScenarioWorksAndItsOtherSectionsAreNotLookedInto) {
   write("full.toml", scenario() + "[what_if]\n\"training.micro_batch_size\" = [1, 2]\n");
   EXPECT_EQ(json_of("full.toml --op all_reduce --min 1M --max 1M").find("ranks")->integer, 16);
