@@ -47,6 +47,13 @@ std::string about_precision(const Scenario& scenario, const Model& model, const 
 
 }  // namespace
 
+bool sockets_limit(const Scenario& scenario) {
+  const FabricSpec& fabric = scenario.cluster.fabric_spec;
+  return scenario.cluster.nodes > 1 && !scenario.nccl.tuned_sockets &&
+         fabric.flow_ceiling > BytesPerSecond(0) && fabric.sockets_untuned > 0 &&
+         fabric.sockets_untuned * fabric.flow_ceiling < fabric.efficiency * fabric.link_rate;
+}
+
 NamedText origins_of(const Scenario& scenario, const Model& model, const Profile& profile,
                      const NetworkUse& network) {
   const auto text = [](Origin origin) { return std::string(name_of(origin)); };
@@ -87,15 +94,14 @@ std::vector<std::string> warnings_of(const Scenario& scenario, const Model& mode
     warnings.push_back("does not fit: needs " + print_size(needed) + " of " + print_size(memory.capacity) +
                        " per GPU, " + print_size(needed - memory.capacity) + " too much");
   }
-  const FabricSpec& fabric = scenario.cluster.fabric_spec;
-  const bool sockets_limit =
-      fabric.flow_ceiling > BytesPerSecond(0) && fabric.sockets_untuned > 0 &&
-      fabric.sockets_untuned * fabric.flow_ceiling < fabric.efficiency * fabric.link_rate;
-  if (scenario.cluster.nodes > 1 && sockets_limit) {
-    warnings.push_back("TCP: NCCL's default of " + std::to_string(fabric.sockets_untuned) +
-                       " connections between two nodes is assumed, " + print_rate(fabric.flow_ceiling) +
-                       " each; " + std::to_string(fabric.sockets_tuned) +
-                       " (NCCL_SOCKET_NTHREADS, NCCL_NSOCKS_PERTHREAD) can be faster");
+  if (point.tuned_step_time) {
+    const FabricSpec& fabric = scenario.cluster.fabric_spec;
+    warnings.push_back(
+        "TCP: NCCL's default of " + std::to_string(fabric.sockets_untuned) +
+        " connections between two nodes is assumed, " + print_rate(fabric.flow_ceiling) + " each; with " +
+        std::to_string(fabric.sockets_tuned) +
+        " (NCCL_SOCKET_NTHREADS, NCCL_NSOCKS_PERTHREAD; nccl.sockets = \"tuned\") the step takes " +
+        print_time(*point.tuned_step_time) + " instead of " + print_time(point.step_time));
   }
   return warnings;
 }

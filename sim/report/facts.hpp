@@ -23,6 +23,9 @@ using NamedText = std::vector<std::pair<std::string, std::string>>;
 /// parameter_dtype, gradient_dtype, reduce_dtype, optimizer_dtype, precision.
 [[nodiscard]] NamedText dtypes_of(const TrainingSection& training);
 
+/// TCP as NCCL comes, whose few sockets carry less than the line.
+[[nodiscard]] bool sockets_limit(const Scenario& scenario);
+
 /// Notes of the scenario and the profile, a precision that the GPU has no units for or that a workload was
 /// not measured in, what does not fit and by how much, and what a TCP fabric assumes.
 [[nodiscard]] std::vector<std::string> warnings_of(const Scenario& scenario, const Model& model,

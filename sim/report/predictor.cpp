@@ -325,6 +325,13 @@ PointReport Predictor::predict(const Scenario& scenario, bool unfolded) {
   set_throughput(point, inputs, plan);
   point.origins = origins_of(scenario, inputs.model, inputs.profile, network);
   point.dtypes = dtypes_of(scenario.training);
+  if (sockets_limit(scenario)) {
+    Scenario tuned = scenario;
+    tuned.nccl.tuned_sockets = true;
+    const PlanInputs tuned_inputs = implementation_->inputs_of(tuned);
+    point.tuned_step_time =
+        to_seconds(steady_step(tuned_inputs, {.unfolded = unfolded}, simulation).second.step_time);
+  }
   point.warnings = warnings_of(scenario, inputs.model, inputs.profile, point);
   if (!timeline.steady) {
     point.warnings.push_back("the step times had not settled after " +

@@ -60,6 +60,7 @@ struct PointReport {
   std::int64_t global_batch_size{};
   MemoryReport memory;
   Seconds step_time, step_time_p05, step_time_p50, step_time_p95;
+  std::optional<Seconds> tuned_step_time;  ///< TCP whose default sockets limit: with tuned ones
   double samples_per_s{};
   std::optional<double> tokens_per_s, mfu, hfu;
   std::optional<double> scaling_efficiency;

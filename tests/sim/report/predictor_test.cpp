@@ -118,5 +118,18 @@ TEST(Trace, IsJsonWithEventsInOrderOnEachThreadAndNamedCollectives) {
   EXPECT_GT(kernels, 100);
 }
 
+// 4 sockets of 1 GB/s are less than a 100 Gb/s line: the step with 16 is told, and is what asking for it
+// gives.
+TEST(Predictor, TcpTellsTheStepWithTunedSockets) {
+  const Report untuned = answer({{"cluster.fabric", "ethernet-100g"}});
+  const Report tuned = answer({{"cluster.fabric", "ethernet-100g"}, {"nccl.sockets", "tuned"}});
+  ASSERT_TRUE(untuned.points.front().tuned_step_time);
+  EXPECT_EQ(*untuned.points.front().tuned_step_time, tuned.points.front().step_time);
+  EXPECT_LT(tuned.points.front().step_time, untuned.points.front().step_time);
+  EXPECT_NE(warnings_with(untuned.points.front(), "nccl.sockets"), "");
+  EXPECT_EQ(warnings_with(tuned.points.front(), "nccl.sockets"), "");
+  EXPECT_FALSE(answer({{"cluster.fabric", "ethernet-1g"}}).points.front().tuned_step_time);
+}
+
 }  // namespace
 }  // namespace stepcast
