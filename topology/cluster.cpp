@@ -16,6 +16,19 @@ void check_word(const std::string& word, const Words& known, const char* what) {
   throw std::invalid_argument(std::string(what) + " \"" + word + "\" is not built");
 }
 
+void check_torus(const ClusterRequest& request) {
+  std::int64_t routers = request.torus.empty() ? 0 : 1;
+  std::string sizes;
+  for (const int size : request.torus) {
+    routers *= size;
+    sizes += (sizes.empty() ? "" : " x ") + std::to_string(size);
+  }
+  if (routers != request.nodes)
+    throw std::invalid_argument("a torus of " + (sizes.empty() ? "no size" : sizes) + " has " +
+                                std::to_string(routers) + " routers, one per node, not " +
+                                std::to_string(request.nodes));
+}
+
 void check(const ClusterRequest& request) {
   const auto demand = [](bool holds, const char* message) {
     if (!holds) throw std::invalid_argument(message);
@@ -26,10 +39,14 @@ void check(const ClusterRequest& request) {
   demand(request.node.sockets >= 1, "a node needs at least one socket");
   demand(request.oversubscription >= 1, "oversubscription must be at least 1");
   demand(request.nodes == 1 || request.fabric.link_rate.value > 0, "several nodes need a fabric");
+  demand(request.core_oversubscription >= 1, "core_oversubscription must be at least 1");
   check_word(request.topology,
              std::initializer_list<const char*>{"single-switch", "leaf-spine", "fat-tree", "rail-optimized",
-                                                "rail-only"},
+                                                "rail-only", "dragonfly+", "torus", "graph"},
              "topology");
+  demand(request.topology != "graph" || request.fabric.graph,
+         "topology \"graph\" needs a fabric file with [graph]");
+  if (request.topology == "torus") check_torus(request);
   check_word(request.routing, std::initializer_list<const char*>{"spray", "ecmp", "static"}, "routing");
 }
 

@@ -15,9 +15,10 @@
 
 namespace stepcast {
 
+/// leaf_switch: has cards (also a router of a torus); spine_switch: has none.
 enum class DeviceKind { gpu, nvswitch, pcie_switch, host, nic, leaf_switch, spine_switch };
 /// pcie: also NVLink-C2C of a GPU to its CPU; host: between sockets (cpu-host: core to memory); nic: NIC to
-/// leaf; fabric: leaf to spine.
+/// switch; fabric: between switches.
 enum class LinkKind { nvlink, pcie, host, nic, fabric };
 
 [[nodiscard]] std::string_view name_of(LinkKind kind);
@@ -38,6 +39,7 @@ struct Link {
   Seconds latency;  ///< network: they add up to the fabric's; inside a node 0, since NCCL's steps carry it
 };
 
+/// The share of a flow's bytes that a link carries.
 struct FlowShare {
   int link{};
   double share{};
@@ -72,9 +74,16 @@ struct ClusterRequest {
   int gpus_per_node{};  ///< used per node, 1 .. node.gpus
   FabricSpec
       fabric;  ///< rate, latency and NIC count already overridden by link_rate, link_latency, nics_per_node
-  std::string topology{"single-switch"};  ///< also leaf-spine, fat-tree, rail-optimized, rail-only
+  std::string topology{"single-switch"};  ///< also leaf-spine, fat-tree, rail-optimized, rail-only,
+                                          ///< dragonfly+, torus, graph (the fabric's own)
   double oversubscription{1.0};           ///< leaf downlink over uplink capacity, >= 1
+  double core_oversubscription{1.0};      ///< the same of a pod's spines towards the cores, >= 1
+  int dragonfly_group{};                  ///< leaves of a group; 0: half of a switch's ports
+  int dragonfly_links{};                  ///< between two groups; 0: as many as uplinks share out
+  std::vector<int> torus;                 ///< sizes, two or three; their product is the number of nodes
+  BytesPerSecond torus_link_rate;         ///< between two routers; 0: all cards of a node together
   std::string routing{"spray"};           ///< also ecmp, static
+  std::uint64_t routing_seed{1};          ///< of ecmp's hash
   bool pxn{true};  ///< a GPU that is not beside a card may send over NVLink by the GPU that is
   std::vector<NodeGroup> node_groups;  ///< nodes beyond `nodes` are left out
   std::vector<LinkFault> faults;       ///< those at nodes beyond `nodes` are left out
@@ -89,8 +98,9 @@ struct ClusterRequest {
 class Cluster {
  public:
   /// @throws std::invalid_argument: counts below 1 or above a node's, oversubscription below 1, a topology
-  /// or routing that is not known or not built yet (dragonfly+, torus), several nodes without a fabric, a
-  /// fault at something that is not there or that leaves a node without network.
+  /// or routing that is not known, a torus of another number of nodes, a written graph that lacks a card,
+  /// several nodes without a fabric, a fault at something that is not there or that leaves a node without
+  /// network.
   explicit Cluster(const ClusterRequest& request);
   ~Cluster();
   Cluster(Cluster&&) noexcept;
@@ -137,9 +147,7 @@ class Cluster {
   /// Links of the cheapest path (NVLink before PCIe before host before network), in order; empty when from ==
   /// to. GPUs of one node without NVLink and without peer access go through the memory of the sender's host;
   /// GPUs of different nodes by network_route with their nearest NICs (on rails: both on the receiver's
-  /// rail). With routing `spray` all spines are one device and its links their sum, so the path is unique and
-  /// carries the whole flow; with `ecmp` and `static` it runs over the one spine that the pair of NICs is
-  /// hashed to.
+  /// rail). Where the network parts a flow (see fabric_flow), the way with the greatest shares.
   [[nodiscard]] std::vector<int> route(int from, int to) const;
   /// Links from GPU `rank` through NIC `nic` of its node to NIC `peer_nic` of `peer_rank`'s node and to that
   /// GPU. Without GPUDirect (fabric or node) the path goes through host memory at both ends: every PCIe link
@@ -149,6 +157,8 @@ class Cluster {
   [[nodiscard]] std::vector<int> network_route(int rank, int nic, int peer_rank, int peer_nic) const;
   /// Whether the network leads from one card to the other; rails may not meet.
   [[nodiscard]] bool connected(int node, int nic, int peer_node, int peer_nic) const;
+  /// Links between two cards, their own cables included, with the share of the bytes that each carries.
+  /// @throws std::invalid_argument: no living way
   [[nodiscard]] std::vector<FlowShare> fabric_flow(int node, int nic, int peer_node, int peer_nic) const;
   /// Its two ends inside the nodes: from a GPU to a card, and from a card to a GPU.
   [[nodiscard]] std::vector<int> way_to_nic(int node, int local_rank, int nic) const;

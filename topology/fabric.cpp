@@ -9,6 +9,7 @@
 #include "base/embedded.hpp"
 #include "topology/figure_reader.hpp"
 #include "topology/preset_text.hpp"
+#include "topology/written_network.hpp"
 
 namespace stepcast {
 
@@ -62,6 +63,8 @@ void read_nic(const Value& table, FabricSpec& fabric, std::vector<Diagnostic>& f
       in.integer("per_node", 0, 1024).value_or(fabric.transport == Transport::ethernet ? 1 : 0));
   fabric.gpudirect = in.boolean("gpudirect").value_or(fabric.transport != Transport::ethernet);
   fabric.staged_rate = in.rate("staged_rate").value_or(BytesPerSecond{});
+  fabric.flows_per_connection = static_cast<int>(in.integer("flows_per_connection", 1, 128).value_or(1));
+  fabric.channels_per_nic = static_cast<int>(in.integer("channels_per_nic", 1, 64).value_or(1));
   if (fabric.gpudirect && fabric.transport == Transport::ethernet) {
     faults.push_back({in.place("gpudirect"),
                       "nic.gpudirect cannot hold for plain TCP (transport \"ethernet\")",
@@ -111,6 +114,8 @@ FabricSpec read_fabric(const Value& document, const std::string& otherwise_named
       faults.push_back({tcp->place, "[tcp] is only for transport = \"ethernet\"", "remove the table"});
     }
   }
+  if (const Value* graph = in.table("graph"))
+    fabric.graph = std::make_shared<const WrittenNetwork>(read_written_network(*graph, faults));
   in.finish();
   throw_faults(std::move(faults));
   return fabric;

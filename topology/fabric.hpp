@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,8 @@
 namespace stepcast {
 
 enum class Transport { ethernet, roce, infiniband, omnipath, efa, tcpx };  ///< ethernet: TCP sockets
+
+struct WrittenNetwork;
 
 /// The network between nodes, from a fabric TOML. Rates per NIC and direction.
 struct FabricSpec {
@@ -30,13 +33,16 @@ struct FabricSpec {
   /// [nccl] overrides.
   std::string nccl_algorithm, nccl_protocol;
   bool nccl_pxn{true};
+  int flows_per_connection{1};    ///< queue pairs, each hashed by itself (ecmp); TCP: see the sockets
+  int channels_per_nic{1};        ///< connections between two cards, one per channel of NCCL
   BytesPerSecond flow_ceiling{};  ///< TCP: the most that one socket moves; 0 = no ceiling
   /// TCP: connections between two nodes over all channels, with NCCL_SOCKET_NTHREADS x NSOCKS set, and by
   /// default.
   int sockets_tuned{}, sockets_untuned{};
-  BytesPerSecond host_copy_rate{};  ///< TCP: staging through host memory, per NIC; 0 = not staged
-  bool interpolated{};              ///< built from neighbours: `<kind>-<N>g` without a file of its own
-  std::string source;               ///< where the figures come from, for `origins`
+  BytesPerSecond host_copy_rate{};              ///< TCP: staging through host memory, per NIC; 0 = not staged
+  std::shared_ptr<const WrittenNetwork> graph;  ///< the network written out; nullptr: built by a topology
+  bool interpolated{};  ///< built from neighbours: `<kind>-<N>g` without a file of its own
+  std::string source;   ///< where the figures come from, for `origins`
 };
 
 /// A preset name `<ethernet|roce|infiniband|omnipath|efa|tcpx>-<N>g` for any N (with no file of its own it is

@@ -1,108 +1,185 @@
 #include "topology/fabric_graph.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdint>
+#include <stdexcept>
+
+#include "topology/network_routes.hpp"
 
 namespace stepcast {
 namespace {
 
-/// A well-mixed 64-bit hash (the finalizer of splitmix64, Steele et al. 2014).
-std::uint64_t mixed(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15U;
-  x = (x ^ (x >> 30U)) * 0xbf58476d1ce4e5b9U;
-  x = (x ^ (x >> 27U)) * 0x94d049bb133111ebU;
-  return x ^ (x >> 31U);
+std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
+NetworkPlan lay_out(const ClusterRequest& request, const std::vector<FabricPort>& ports) {
+  if (request.topology == "dragonfly+") return lay_dragonfly(request, ports);
+  if (request.topology == "torus") return lay_torus(request, ports);
+  if (request.topology == "graph") return lay_written(request, ports);
+  return lay_tree(request, ports);
+}
+
+/// NCCL opens its connections once per channel; TCP's sockets between two nodes are a figure of their own.
+int flows_between_cards(const ClusterRequest& request, const std::vector<FabricPort>& ports) {
+  const FabricSpec& fabric = request.fabric;
+  if (fabric.sockets_untuned <= 0) return fabric.flows_per_connection * fabric.channels_per_nic;
+  int nics = 1;
+  for (const FabricPort& port : ports) nics = std::max(nics, port.nic + 1);
+  return std::max(1, fabric.sockets_untuned / nics);
+}
+
+RoutingRule rule_of(const ClusterRequest& request, const std::vector<FabricPort>& ports) {
+  RoutingRule rule;
+  rule.routing = request.routing == "ecmp"     ? Routing::ecmp
+                 : request.routing == "static" ? Routing::fixed
+                                               : Routing::spray;
+  rule.seed = request.routing_seed;
+  rule.flows = flows_between_cards(request, ports);
+  return rule;
+}
+
+/// Switches with the same number are joined by living cables.
+std::vector<int> components(const SwitchGraph& graph) {
+  std::vector<int> number(at(graph.size()), -1);
+  std::vector<int> open;
+  for (int first = 0; first < graph.size(); ++first) {
+    if (number[at(first)] >= 0) continue;
+    number[at(first)] = first;
+    open.push_back(first);
+    while (!open.empty()) {
+      const int one = open.back();
+      open.pop_back();
+      for (const Arc& arc : graph.out(one)) {
+        if (number[at(arc.to)] >= 0) continue;
+        number[at(arc.to)] = first;
+        open.push_back(arc.to);
+      }
+    }
+  }
+  return number;
+}
+
+/// What the cards below the spines of each group can send; 0 for leaves.
+std::vector<double> offered(const NetworkPlan& plan, const SwitchGraph& graph,
+                            const std::vector<FabricPort>& ports) {
+  std::vector<double> cards(plan.switches.size(), 0), found(plan.switches.size(), 0);
+  for (std::size_t port = 0; port < ports.size(); ++port)
+    cards[at(plan.switch_of[port])] += ports[port].rate.value;
+  for (const Arc& arc : graph.arcs())
+    if (plan.switches[at(arc.from)].kind == DeviceKind::leaf_switch)
+      found[at(arc.to)] += std::min(cards[at(arc.from)], arc.rate);
+  return found;
 }
 
 }  // namespace
 
-void FabricGraph::place_leaves(const ClusterRequest& request, const std::vector<FabricPort>& ports) {
-  int nics_per_node = 0;
-  for (const auto& port : ports) nics_per_node = std::max(nics_per_node, port.nic + 1);
-  const int down_ports = std::max(1, request.fabric.leaf_ports / 2);
-  const int nodes_per_leaf = std::max(1, down_ports / nics_per_node);
-  const int leaves_per_node = (nics_per_node + down_ports - 1) / down_ports;
-  for (const auto& port : ports) {
-    int leaf = 0;
-    if (request.topology == "rail-only") {
-      leaf = port.nic;
-    } else if (request.topology == "rail-optimized") {
-      leaf = port.node / down_ports * nics_per_node + port.nic;
-    } else if (request.topology != "single-switch") {
-      leaf = leaves_per_node > 1 ? port.node * leaves_per_node + port.nic / down_ports
-                                 : port.node / nodes_per_leaf;
-    }
-    leaf_of_.push_back(leaf);
-    leaves_ = std::max(leaves_, leaf + 1);
+struct FabricGraph::Implementation {
+  Implementation(const ClusterRequest& request, std::vector<FabricPort> with, NetworkPlan laid,
+                 SwitchGraph living, int link)
+      : ports(std::move(with)),
+        plan(std::move(laid)),
+        graph(std::move(living)),
+        component(components(graph)),
+        first_nic_link(link) {
+    const RoutingRule rule = rule_of(request, ports);
+    if (request.topology == "torus")
+      routes = torus_routes(graph, rule, request.torus);
+    else if (request.topology == "dragonfly+" && rule.routing == Routing::spray)
+      routes = dragonfly_routes(graph, rule, offered(plan, graph, ports));
+    else
+      routes = shortest_routes(graph, rule);
   }
-}
+
+  [[nodiscard]] int switch_of(int port) const { return plan.switch_of.at(at(port)); }
+  [[nodiscard]] std::string name(int port) const {
+    return "node" + std::to_string(ports[at(port)].node) + ".nic" + std::to_string(ports[at(port)].nic);
+  }
+
+  std::vector<FabricPort> ports;  ///< with what faults leave of their rate
+  NetworkPlan plan;
+  SwitchGraph graph;
+  std::vector<int> component;  ///< by switch
+  int first_nic_link{};        ///< port number n: up 2n, down 2n + 1
+  std::unique_ptr<NetworkRoutes> routes;
+};
+
+FabricGraph::FabricGraph() = default;
+FabricGraph::~FabricGraph() = default;
+FabricGraph::FabricGraph(FabricGraph&&) noexcept = default;
+FabricGraph& FabricGraph::operator=(FabricGraph&&) noexcept = default;
 
 FabricGraph::FabricGraph(const ClusterRequest& request, const std::vector<FabricPort>& ports,
-                         const std::vector<LinkFault>& /*faults*/, std::vector<Device>& devices,
-                         std::vector<Link>& links)
-    : hashed_(request.routing == "ecmp") {
-  place_leaves(request, ports);
-  const BytesPerSecond rate = request.fabric.link_rate;
-  const int first_leaf = static_cast<int>(devices.size());
-  for (int leaf = 0; leaf < leaves_; ++leaf) {
-    devices.push_back({DeviceKind::leaf_switch, -1, leaf, "leaf" + std::to_string(leaf)});
-  }
-  std::vector<int> members(static_cast<std::size_t>(leaves_), 0);
-  first_nic_link_ = static_cast<int>(links.size());
-  const Seconds half = request.fabric.link_latency / 2;
-  for (std::size_t nic = 0; nic < ports.size(); ++nic) {
-    const int leaf = leaf_of_[nic];
-    ++members[static_cast<std::size_t>(leaf)];
-    links.push_back({LinkKind::nic, ports[nic].device, first_leaf + leaf, ports[nic].rate, half});
-    links.push_back({LinkKind::nic, first_leaf + leaf, ports[nic].device, ports[nic].rate, half});
-  }
-  if (leaves_ < 2 || request.topology == "rail-only") return;
+                         const std::vector<LinkFault>& faults, std::vector<Device>& devices,
+                         std::vector<Link>& links) {
+  NetworkPlan plan = lay_out(request, ports);
+  const std::vector<double> remaining = damage(plan, faults);
+  if (request.routing == "spray") plan = bundled(plan);
 
-  const double uplinks = *std::max_element(members.begin(), members.end()) / request.oversubscription;
-  const bool bundled = request.routing == "spray";
-  spines_ = bundled ? 1 : std::max(1, static_cast<int>(std::ceil(uplinks - 1e-9)));
-  const int first_spine = static_cast<int>(devices.size());
-  for (int spine = 0; spine < spines_; ++spine) {
-    devices.push_back(
-        {DeviceKind::spine_switch, -1, spine, bundled ? "spines" : "spine" + std::to_string(spine)});
+  const int first_switch = static_cast<int>(devices.size());
+  int leaves = 0, others = 0;
+  for (const NetworkSwitch& one : plan.switches)
+    devices.push_back({one.kind, -1, one.kind == DeviceKind::leaf_switch ? leaves++ : others++, one.name});
+  const int first_nic_link = static_cast<int>(links.size());
+  const Seconds half = request.fabric.link_latency / 2;
+  std::vector<FabricPort> with = ports;
+  for (std::size_t port = 0; port < with.size(); ++port) {
+    with[port].rate = remaining[port] * with[port].rate;
+    const int device = with[port].device, above = first_switch + plan.switch_of[port];
+    links.push_back({LinkKind::nic, device, above, with[port].rate, half});
+    links.push_back({LinkKind::nic, above, device, with[port].rate, half});
   }
-  first_spine_link_ = static_cast<int>(links.size());
-  const BytesPerSecond each = (uplinks / spines_) * rate;
-  for (int leaf = 0; leaf < leaves_; ++leaf) {
-    for (int spine = 0; spine < spines_; ++spine) {
-      const int a = first_leaf + leaf;
-      const int b = first_spine + spine;
-      links.push_back({LinkKind::fabric, a, b, each, request.fabric.switch_latency});
-      links.push_back({LinkKind::fabric, b, a, each, request.fabric.switch_latency});
+  std::vector<Arc> arcs;
+  for (const NetworkCable& cable : plan.cables) {
+    for (const auto& [from, to] : {std::pair(cable.a, cable.b), std::pair(cable.b, cable.a)}) {
+      if (cable.rate.value > 0) arcs.push_back({from, to, static_cast<int>(links.size()), cable.rate.value});
+      links.push_back({LinkKind::fabric, first_switch + from, first_switch + to, cable.rate,
+                       request.fabric.switch_latency});
     }
   }
+  SwitchGraph graph(static_cast<int>(plan.switches.size()), std::move(arcs));
+  implementation_ = std::make_unique<Implementation>(request, std::move(with), std::move(plan),
+                                                     std::move(graph), first_nic_link);
 }
 
-int FabricGraph::spine_for(int nic, int peer) const {
-  if (!hashed_) return peer % spines_;
-  const std::uint64_t pair = (static_cast<std::uint64_t>(nic) << 32U) | static_cast<std::uint64_t>(peer);
-  return static_cast<int>(mixed(pair) % static_cast<std::uint64_t>(spines_));
+bool FabricGraph::connected(int port, int peer) const {
+  const Implementation& all = *implementation_;
+  return all.ports.at(at(port)).rate.value > 0 && all.ports.at(at(peer)).rate.value > 0 &&
+         all.component[at(all.switch_of(port))] == all.component[at(all.switch_of(peer))];
 }
 
-std::vector<FlowShare> FabricGraph::flow(int nic, int peer) const {
-  std::vector<FlowShare> shares;
-  for (const int link : path(nic, peer)) shares.push_back({link, 1.0});
+std::vector<FlowShare> FabricGraph::flow(int port, int peer) const {
+  const Implementation& all = *implementation_;
+  if (!connected(port, peer))
+    throw std::invalid_argument("the network does not lead from " + all.name(port) + " to " + all.name(peer));
+  std::vector<FlowShare> shares{{all.first_nic_link + 2 * port, 1.0}};
+  const int from = all.switch_of(port), to = all.switch_of(peer);
+  if (from != to) {
+    const auto across = all.routes->flow(from, to, port, peer);
+    shares.insert(shares.end(), across.begin(), across.end());
+  }
+  shares.push_back({all.first_nic_link + 2 * peer + 1, 1.0});
   return shares;
 }
 
-std::vector<int> FabricGraph::path(int nic, int peer) const {
-  STEPCAST_CHECK(connected(nic, peer), "the two NICs are on rails that do not meet");
-  std::vector<int> found{first_nic_link_ + 2 * nic};
-  const int leaf = leaf_of(nic);
-  const int peer_leaf = leaf_of(peer);
-  if (leaf != peer_leaf) {
-    const int spine = spine_for(nic, peer);
-    found.push_back(first_spine_link_ + 2 * (leaf * spines_ + spine));
-    found.push_back(first_spine_link_ + 2 * (peer_leaf * spines_ + spine) + 1);
+std::vector<int> FabricGraph::path(int port, int peer) const {
+  const Implementation& all = *implementation_;
+  const std::vector<FlowShare> shares = flow(port, peer);
+  std::vector<int> links{shares.front().link};
+  for (int one = all.switch_of(port); one != all.switch_of(peer);) {
+    const Arc* most = nullptr;
+    double greatest = 0;
+    for (const FlowShare& share : shares) {
+      const auto out = all.graph.out(one);
+      const auto arc =
+          std::find_if(out.begin(), out.end(), [&](const Arc& a) { return a.link == share.link; });
+      if (arc == out.end() || !(share.share > greatest)) continue;
+      greatest = share.share;
+      most = &*arc;
+    }
+    STEPCAST_CHECK(most != nullptr, "a flow that ends on its way");
+    links.push_back(most->link);
+    one = most->to;
   }
-  found.push_back(first_nic_link_ + 2 * peer + 1);
-  return found;
+  links.push_back(shares.back().link);
+  return links;
 }
 
 }  // namespace stepcast

@@ -1,55 +1,38 @@
 #pragma once
 
-#include <string>
+#include <memory>
 #include <vector>
 
 #include "topology/cluster.hpp"
+#include "topology/network_plan.hpp"
 
 namespace stepcast {
 
-struct FabricPort {
-  int node{}, nic{}, device{};
-  BytesPerSecond rate;
-};
-
-/// The network between nodes: NICs on leaf switches, leaves on spines. NIC number = node x NICs per node +
-/// NIC.
-///
-/// - single-switch: one leaf of any size.
-/// - leaf-spine, fat-tree: a leaf takes leaf_ports / 2 NICs, whole nodes where they fit (two levels in both
-/// cases).
-/// - rail-optimized: NIC i of leaf_ports / 2 nodes on one leaf, spines above all leaves.
-/// - rail-only: NIC i of all nodes on one leaf of any size; no spines, so rails do not meet.
-///
-/// Uplinks: D = NICs of the fullest leaf, o = oversubscription. With `spray` all spines are one device,
-/// "spines", and a leaf has one link to it and one back with D x rate / o: packets spread evenly, so the sum
-/// is what counts. With `ecmp` and `static` there are ceil(D / o) spines, each with D x rate / (o x spines)
-/// to and from every leaf; ecmp picks one by a hash of the two NICs, static by the number of the receiving
-/// NIC modulo the spines (D-mod-K).
+/// The network between nodes: cards on switches, switches among each other, and the ways between them.
+/// Laid out as cabled (network_plan.hpp), then damaged, then, for `spray`, with the switches of a level as
+/// one device: packets spread evenly over them, so that only their sum counts.
 class FabricGraph {
  public:
-  /// New switches and links are appended to the cluster's.
+  /// New switches and links are appended to the cluster's: of each card one link up and one down, in the
+  /// order of the ports, then of each cable one link in both directions.
+  /// @throws std::invalid_argument: a fault that names nothing; a written graph that lacks a card
   FabricGraph(const ClusterRequest& request, const std::vector<FabricPort>& ports,
               const std::vector<LinkFault>& faults, std::vector<Device>& devices, std::vector<Link>& links);
-  FabricGraph() = default;
+  FabricGraph();
+  ~FabricGraph();
+  FabricGraph(FabricGraph&&) noexcept;
+  FabricGraph& operator=(FabricGraph&&) noexcept;
 
-  [[nodiscard]] bool connected(int nic, int peer) const {
-    return leaf_of(nic) == leaf_of(peer) || spines_ > 0;
-  }
-  /// Links from NIC to NIC. Both must be connected.
-  [[nodiscard]] std::vector<int> path(int nic, int peer) const;
-  [[nodiscard]] std::vector<FlowShare> flow(int nic, int peer) const;
+  [[nodiscard]] bool connected(int port, int peer) const;
+  /// Every link that bytes from card to card cross, with the share of them that it carries.
+  /// @throws std::invalid_argument: no living way (naming both ends)
+  [[nodiscard]] std::vector<FlowShare> flow(int port, int peer) const;
+  /// The way with the greatest shares, from its first link to its last. Throws as `flow` does.
+  [[nodiscard]] std::vector<int> path(int port, int peer) const;
 
  private:
-  [[nodiscard]] int leaf_of(int nic) const { return leaf_of_.at(static_cast<std::size_t>(nic)); }
-  void place_leaves(const ClusterRequest& request, const std::vector<FabricPort>& ports);
-  [[nodiscard]] int spine_for(int nic, int peer) const;
-
-  std::vector<int> leaf_of_;
-  int leaves_{}, spines_{};
-  int first_nic_link_{};    ///< NIC number n: up 2n, down 2n + 1
-  int first_spine_link_{};  ///< leaf l, spine s: up 2 (l x spines + s), down one more
-  bool hashed_{};
+  struct Implementation;
+  std::unique_ptr<Implementation> implementation_;
 };
 
 }  // namespace stepcast

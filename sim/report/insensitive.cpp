@@ -54,9 +54,19 @@ std::string reason_in_warnings(const Report& report, const std::string& key) {
 }
 
 bool concerns_network(const std::string& key) {
-  static const std::set<std::string> keys = {
-      "cluster.fabric",   "cluster.link_rate",        "cluster.link_latency", "cluster.nics_per_node",
-      "cluster.topology", "cluster.oversubscription", "cluster.routing"};
+  static const std::set<std::string> keys = {"cluster.fabric",
+                                             "cluster.link_rate",
+                                             "cluster.link_latency",
+                                             "cluster.nics_per_node",
+                                             "cluster.topology",
+                                             "cluster.oversubscription",
+                                             "cluster.core_oversubscription",
+                                             "cluster.routing",
+                                             "cluster.routing_seed",
+                                             "cluster.dragonfly_group",
+                                             "cluster.dragonfly_links",
+                                             "cluster.torus",
+                                             "cluster.torus_link_rate"};
   return keys.count(key) > 0;
 }
 

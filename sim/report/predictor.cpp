@@ -52,7 +52,14 @@ std::string cluster_key(const ClusterSection& cluster) {
       .add(cluster.fabric_spec.nics_per_node)
       .add(cluster.topology)
       .add(cluster.oversubscription)
-      .add(cluster.routing);
+      .add(cluster.core_oversubscription)
+      .add(cluster.dragonfly_group)
+      .add(cluster.dragonfly_links)
+      .add(cluster.torus_link_rate.value)
+      .add(cluster.routing)
+      .add(cluster.routing_seed);
+  for (const int size : cluster.torus) key.add(size);
+  key.add("torus");
   for (const NodeGroup& group : cluster.node_groups) {
     key.add(group.first).add(group.count).add(group.node.name);
     key.add(group.link_rate.value_or(BytesPerSecond{}).value).add(group.nics_per_node.value_or(0));

@@ -135,6 +135,10 @@ Scenario cluster_of(const ScenarioFile& file) {
 std::optional<Scenario> with_nodes(const Scenario& scenario, int nodes) {
   Scenario changed = scenario;
   changed.cluster.nodes = nodes;
+  if (changed.cluster.topology == "torus" && nodes != scenario.cluster.nodes) {
+    if (nodes > 1) return {};  // of which sizes?
+    changed.cluster.torus = {1, 1};
+  }
   if (nodes != scenario.cluster.nodes) drop_what_is_not_there(changed);
   TrainingSection& training = changed.training;
   if (training.strategy == Strategy::hsdp &&

@@ -89,19 +89,7 @@ void read_cluster(const Value& table, ReadCache& cache, ReadResult& result) {
     cluster.fabric_spec.link_latency = cluster.fabric_spec.staged_latency = *cluster.link_latency;
   if (cluster.nics_per_node) cluster.fabric_spec.nics_per_node = *cluster.nics_per_node;
 
-  cluster.topology = reader
-                         .choice("topology", {"single-switch", "leaf-spine", "fat-tree", "rail-optimized",
-                                              "rail-only", "dragonfly+", "torus"})
-                         .value_or(cluster.topology);
-  if (cluster.topology == "dragonfly+" || cluster.topology == "torus") {
-    reader.fault("topology", "cluster.topology \"" + cluster.topology + "\" is known, not built yet",
-                 "use single-switch, leaf-spine, fat-tree, rail-optimized or rail-only");
-  }
-  cluster.oversubscription = reader.number("oversubscription", 1, 1000).value_or(1.0);
-  if (reader.has("oversubscription") && cluster.topology == "single-switch" && cluster.oversubscription > 1) {
-    result.scenario.notes.push_back("cluster.oversubscription is not used by topology single-switch");
-  }
-  cluster.routing = reader.choice("routing", {"spray", "ecmp", "static"}).value_or(cluster.routing);
+  read_topology(reader, result);
   if (const Value* profiles = reader.raw("profile")) {
     for (const std::string& path : reader.strings("profile").value_or(std::vector<std::string>{})) {
       cluster.profiles.push_back(resolve_path(path, profiles->place));

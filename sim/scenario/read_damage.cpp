@@ -12,7 +12,13 @@ ClusterRequest request_of(const ClusterSection& cluster) {
   request.fabric = cluster.fabric_spec;
   request.topology = cluster.topology;
   request.oversubscription = cluster.oversubscription;
+  request.core_oversubscription = cluster.core_oversubscription;
+  request.dragonfly_group = cluster.dragonfly_group;
+  request.dragonfly_links = cluster.dragonfly_links;
+  request.torus = cluster.torus;
+  request.torus_link_rate = cluster.torus_link_rate;
   request.routing = cluster.routing;
+  request.routing_seed = cluster.routing_seed;
   request.node_groups = cluster.node_groups;
   request.faults = cluster.faults;
   request.background = cluster.background;

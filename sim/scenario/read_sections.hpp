@@ -17,6 +17,8 @@ void read_model(const Value& table, ReadCache& cache, ReadResult& result);
 /// After read_cluster: what can run depends on the nodes.
 void read_nccl(const Value* given, ReadResult& result);
 void read_cluster(const Value& table, ReadCache& cache, ReadResult& result);
+/// Keys of [cluster] about how the network is wired and routed; after nodes and fabric.
+void read_topology(TableReader& cluster, ReadResult& result);
 /// [[cluster.node_group]], [[cluster.fault]] and [[background]], checked against the cluster that they make.
 void read_node_groups(TableReader& cluster, ReadCache& cache, ReadResult& result);
 void read_faults(TableReader& cluster, ReadResult& result);

@@ -42,8 +42,12 @@ struct ClusterSection {
   std::optional<Seconds> link_latency;
   std::optional<int> nics_per_node;
   std::string topology{"single-switch"};
-  double oversubscription{1.0};
+  double oversubscription{1.0}, core_oversubscription{1.0};
+  int dragonfly_group{}, dragonfly_links{};  ///< 0: as docs/topology.md says
+  std::vector<int> torus;
+  BytesPerSecond torus_link_rate;  ///< 0: all cards of a node together
   std::string routing{"spray"};
+  std::uint64_t routing_seed{1};
   std::vector<std::string> profiles;   ///< resolved paths, later ones override
   NodeSpec node_spec;                  ///< loaded
   FabricSpec fabric_spec;              ///< loaded, overrides applied

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,24 @@ inline bool is_path(const Cluster& cluster, const std::vector<int>& links, int f
     at = cluster.links()[static_cast<std::size_t>(link)].to;
   }
   return at == to;
+}
+
+/// Links between two switches or a switch and a card, by name: "leaf0 -> spine3" and the share of the flow.
+inline std::map<std::string, double> flow_of(const Cluster& cluster, int node, int nic, int peer_node,
+                                             int peer_nic) {
+  std::map<std::string, double> shares;
+  for (const FlowShare& share : cluster.fabric_flow(node, nic, peer_node, peer_nic))
+    shares[cluster.link_name(share.link)] += share.share;
+  return shares;
+}
+
+/// Gb/s of the links from a device to another one; 0 when there is none.
+inline double gigabits_between(const Cluster& cluster, const std::string& from, const std::string& to) {
+  const int a = cluster.device_named(from), b = cluster.device_named(to);
+  double sum = 0;
+  for (const Link& link : cluster.links())
+    if (link.from == a && link.to == b) sum += link.capacity.value * 8e-9;
+  return sum;
 }
 
 }  // namespace stepcast

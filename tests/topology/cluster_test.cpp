@@ -176,16 +176,19 @@ TEST(Cluster, AnswersSeveralThreadsAtOnceAlike) {
 }
 
 // 2,048 nodes, 32 of them on a rail's leaf: 64 groups of 8 leaves.
+// 512 leaves in 16 pods of 32 (each four groups of eight rails); per pod one device for its spines, and one
+// for the cores.
 TEST(Cluster, HoldsSixteenThousandGpus) {
   ClusterRequest request = request_of(2048, "hgx-h100", "infiniband-400g");
   request.topology = "rail-optimized";
   const Cluster cluster(request);
   EXPECT_EQ(cluster.gpu_count(), 16384);
-  EXPECT_EQ(cluster.devices().size(), 2048U * 27U + 64U * 8U + 1U);
+  EXPECT_EQ(cluster.devices().size(), 2048U * 27U + 64U * 8U + 16U + 1U);
   EXPECT_THAT(names(cluster, cluster.network_route(16383, 7, 7, 7)),
               ElementsAre("node2047.gpu7 -> node2047.pcie7", "node2047.pcie7 -> node2047.nic7",
-                          "node2047.nic7 -> leaf511", "leaf511 -> spines", "spines -> leaf7",
-                          "leaf7 -> node0.nic7", "node0.nic7 -> node0.pcie7", "node0.pcie7 -> node0.gpu7"));
+                          "node2047.nic7 -> leaf511", "leaf511 -> pod15.spines", "pod15.spines -> cores",
+                          "cores -> pod0.spines", "pod0.spines -> leaf7", "leaf7 -> node0.nic7",
+                          "node0.nic7 -> node0.pcie7", "node0.pcie7 -> node0.gpu7"));
 }
 
 TEST(Cluster, OneNodeNeedsNoFabric) {
@@ -206,8 +209,12 @@ TEST(Cluster, RefusesWhatItCannotBuild) {
   refused([](ClusterRequest& request) { request.nodes = 0; });
   refused([](ClusterRequest& request) { request.gpus_per_node = 9; });
   refused([](ClusterRequest& request) { request.oversubscription = 0.5; });
-  refused([](ClusterRequest& request) { request.topology = "torus"; });
-  refused([](ClusterRequest& request) { request.topology = "dragonfly+"; });
+  refused([](ClusterRequest& request) {
+    request.topology = "torus";
+    request.torus = {2, 2};
+  });
+  refused([](ClusterRequest& request) { request.topology = "graph"; });
+  refused([](ClusterRequest& request) { request.topology = "hypercube"; });
   refused([](ClusterRequest& request) { request.routing = "valiant"; });
   refused([](ClusterRequest& request) { request.fabric = FabricSpec{}; });
 }

@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <map>
 #include <random>
 #include <set>
+#include <stdexcept>
 
 #include "tests/topology/cluster_fixture.hpp"
 
@@ -46,8 +48,17 @@ ClusterRequest random_request(std::mt19937& random) {
   request.fabric.gpudirect = request.fabric.transport != Transport::ethernet;
   request.fabric.nics_per_node = up_to(4);
   request.fabric.leaf_ports = 2 + 2 * up_to(15);
-  request.topology = pick(
-      std::vector<std::string>{"single-switch", "leaf-spine", "fat-tree", "rail-optimized", "rail-only"});
+  request.topology = pick(std::vector<std::string>{"single-switch", "leaf-spine", "fat-tree",
+                                                   "rail-optimized", "rail-only", "dragonfly+", "torus"});
+  if (request.topology == "torus") {
+    request.torus = {1 + up_to(4), 1 + up_to(3), 1 + up_to(2)};
+    request.nodes = request.torus[0] * request.torus[1] * request.torus[2];
+  }
+  request.dragonfly_group = up_to(3);
+  request.dragonfly_links = up_to(5);
+  request.core_oversubscription = 1 + up_to(2);
+  request.routing_seed = random();
+  request.fabric.flows_per_connection = 1 + up_to(3);
   request.routing = pick(std::vector<std::string>{"spray", "ecmp", "static"});
   request.oversubscription = 1 + up_to(6) / 2.0;
   return request;
@@ -102,11 +113,73 @@ TEST(RandomClusters, EveryNicIsFedByAUsedGpuAndListedForEveryGpu) {
   }
 }
 
+/// What enters a device less what leaves it, by device.
+std::map<int, double> surplus(const Cluster& cluster, const std::vector<FlowShare>& shares) {
+  std::map<int, double> sum;
+  for (const FlowShare& share : shares) {
+    const Link& link = cluster.links()[static_cast<std::size_t>(share.link)];
+    sum[link.from] -= share.share;
+    sum[link.to] += share.share;
+  }
+  return sum;
+}
+
+// Whatever the network: all bytes leave the one card, reach the other one, and none stays in a switch.
+TEST(RandomClusters, FlowsAreKeptAtEverySwitchAndTouchNoDeadLink) {
+  int dead_links = 0, parted = 0;
+  for (unsigned seed = 1; seed <= 300; ++seed) {
+    std::mt19937 random(seed);
+    ClusterRequest request = random_request(random);
+    SCOPED_TRACE("seed " + std::to_string(seed) + ": " + describe(request));
+    const auto below = [&](std::size_t count) { return static_cast<int>(random() % count); };
+    {
+      const Cluster whole(request);
+      for (int i = 0; i < 6; ++i) {  // damage some links between switches
+        const Link& link = whole.links()[static_cast<std::size_t>(below(whole.links().size()))];
+        if (link.kind != LinkKind::fabric) continue;
+        request.faults.push_back({whole.devices()[static_cast<std::size_t>(link.from)].name + " - " +
+                                      whole.devices()[static_cast<std::size_t>(link.to)].name,
+                                  below(2) / 2.0});
+      }
+    }
+    const Cluster cluster(request);
+    for (const Link& link : cluster.links())
+      dead_links += link.kind == LinkKind::fabric && link.capacity.value == 0 ? 1 : 0;
+    for (int i = 0; i < 20 && cluster.nics_per_node() > 0; ++i) {
+      const int node = below(static_cast<std::size_t>(cluster.node_count()));
+      const int peer = below(static_cast<std::size_t>(cluster.node_count()));
+      const int nic = below(static_cast<std::size_t>(cluster.nics_per_node()));
+      const int peer_nic = below(static_cast<std::size_t>(cluster.nics_per_node()));
+      if (node == peer) continue;
+      if (!cluster.connected(node, nic, peer, peer_nic)) {
+        ASSERT_THROW((void)cluster.fabric_flow(node, nic, peer, peer_nic), std::invalid_argument);
+        continue;
+      }
+      const std::vector<FlowShare> shares = cluster.fabric_flow(node, nic, peer, peer_nic);
+      for (const FlowShare& share : shares) {
+        ASSERT_GT(share.share, 0);
+        ASSERT_LE(share.share, 1 + 1e-9);
+        ASSERT_GT(cluster.links()[static_cast<std::size_t>(share.link)].capacity.value, 0);
+        parted += share.share < 0.999 ? 1 : 0;
+      }
+      for (const auto& [device, left] : surplus(cluster, shares)) {
+        const double expected = device == cluster.nic_device(node, nic)        ? -1
+                                : device == cluster.nic_device(peer, peer_nic) ? 1
+                                                                               : 0;
+        ASSERT_NEAR(left, expected, 1e-9) << cluster.devices()[static_cast<std::size_t>(device)].name;
+      }
+    }
+  }
+  EXPECT_GT(dead_links, 50);  // the property was put to the test
+  EXPECT_GT(parted, 1000);
+}
+
 // All downlinks of a full leaf over all its uplinks is the oversubscription, whatever the routing.
 TEST(RandomClusters, UplinksOfTheFullestLeafHaveTheAskedRatio) {
   for (unsigned seed = 1; seed <= 300; ++seed) {
     std::mt19937 random(seed);
     const ClusterRequest request = random_request(random);
+    if (request.topology == "torus") continue;  // has no leaves
     const Cluster cluster(request);
     std::vector<double> down(cluster.devices().size(), 0), up(cluster.devices().size(), 0);
     double most_down = 0;
