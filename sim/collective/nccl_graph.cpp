@@ -56,10 +56,11 @@ NcclGraph find_nvls(const NcclTuningConstants& c, const NcclTopology& t) {
   if (t.gpu_nvlink <= 0 || t.per_node < 2) return {0, 0, 0};
   const std::size_t generation = nccl_generation(t.compute_capability);
   const bool across = t.nodes > 1;
+  const int heads = std::min(t.per_node, c.most_rings);  // at most 32 of an NVL72's GPUs
   const double nic = across ? t.nics * t.nic_rate / t.per_node : t.gpu_nvlink;
   for (const double speed : (across ? c.speeds_across : c.speeds_inside)[generation])
-    if ((t.per_node + 1) * speed <= t.gpu_nvlink + rounding && speed <= nic + rounding)
-      return {std::min(t.per_node, c.most_rings), speed, speed};
+    if ((heads + 1) * speed <= t.gpu_nvlink + rounding && speed <= nic + rounding)
+      return {heads, speed, speed};
   return {0, 0, 0};
 }
 
