@@ -1,6 +1,7 @@
 // One bad file, one test: each names its place and what would be right.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -166,7 +167,8 @@ TEST(ProfileName, AnUnknownSoftwareIsAFault) {
 
 // A GPU that no shipped profile knows may come whole from a file; what it lacks is listed.
 TEST_F(ProfileFault, AnOwnGpuMustBeComplete) {
-  path_ = std::filesystem::temp_directory_path() / "stepcast-own-gpu.toml";
+  path_ =
+      std::filesystem::temp_directory_path() / ("stepcast-own-gpu-" + std::to_string(::getpid()) + ".toml");
   std::ofstream(path_) << "[gpu]\nname = \"my-gpu\"\nsms = { value = 50, source = \"x\" }\n";
   try {
     (void)load_profile("my-gpu", "hgx-h100", "pytorch-eager", {path_.string()}, {"s.toml", 7, 3, 1, ""});

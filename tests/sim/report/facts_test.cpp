@@ -1,6 +1,7 @@
 #include "sim/report/facts.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "tests/sim/report/question.hpp"
 
@@ -36,7 +37,7 @@ TEST(Facts, AGpuWithoutFp8ComputesInBf16) {
 }
 
 TEST(Facts, AWorkloadMeasuredInAnotherPrecisionIsTold) {
-  const std::string path = testing::TempDir() + "/facts_workload.toml";
+  const std::string path = testing::TempDir() + "/facts-" + std::to_string(::getpid()) + "-workload.toml";
   std::ofstream(path) << R"([workload]
 name = "w"
 samples_per_micro_batch = 4
@@ -50,7 +51,7 @@ forward_time = "1 ms"
 backward_time = "2 ms"
 activation_bytes = "1 MB"
 )";
-  const std::string scenario = testing::TempDir() + "/facts_scenario.toml";
+  const std::string scenario = testing::TempDir() + "/facts-" + std::to_string(::getpid()) + "-scenario.toml";
   std::ofstream(scenario) << "[model]\nworkload = \"" << path << R"("
 [cluster]
 node = "dgx-a100-80g"
@@ -76,7 +77,7 @@ std::string network_origin(const PointReport& point) {
 
 /// What the origin becomes with one measured all-reduce of 2 nodes.
 std::string origin_with(int ranks, const std::string& points, const std::string& strategy) {
-  const std::string path = testing::TempDir() + "/facts_profile.toml";
+  const std::string path = testing::TempDir() + "/facts-" + std::to_string(::getpid()) + "-profile.toml";
   std::ofstream(path)
       << "[[collective]]\noperation = \"all_reduce\"\nfabric = \"infiniband-200g\"\nnodes = 2\n"
       << "ranks = " << ranks << "\npoints = " << points << "\nsource = \"test\"\n";
@@ -97,14 +98,15 @@ TEST(Facts, TheNetworkIsMeasuredOnlyWhereACollectiveOfTheStepFollowsMeasuredPoin
 }
 
 TEST(Facts, AnUnknownGpuOfANodeFileIsToldWhereTheScenarioNamesTheNode) {
-  const std::string node = testing::TempDir() + "/facts_node.toml";
+  const std::string node = testing::TempDir() + "/facts-" + std::to_string(::getpid()) + "-node.toml";
   const std::string shipped = std::string(STEPCAST_SOURCE_DIR) + "/topology/presets/nodes/dgx-a100-80g.toml";
   std::ifstream in(shipped);
   std::string text((std::istreambuf_iterator<char>(in)), {});
   const std::size_t at = text.find("a100-sxm-80g");
   ASSERT_NE(at, std::string::npos);
   std::ofstream(node) << text.replace(at, 12, "a100-sxm-81g");
-  const std::string scenario = testing::TempDir() + "/facts_unknown_gpu.toml";
+  const std::string scenario =
+      testing::TempDir() + "/facts-" + std::to_string(::getpid()) + "-unknown_gpu.toml";
   std::ofstream(scenario) << "[model]\npreset = \"gpt2\"\n[cluster]\nnode = \"" << node << R"("
 [training]
 strategy = "ddp"

@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <fstream>
 
@@ -97,7 +98,9 @@ class WrittenGraph : public ::testing::Test {
   /// The plain scenario on a fabric file whose [graph] has cards of so many nodes.
   std::string scenario(const std::string& cards, const std::string& lines) {
     const ScenarioText folder("");
-    path_ = (std::filesystem::temp_directory_path() / "stepcast-written-graph.toml").string();
+    path_ = (std::filesystem::temp_directory_path() /
+             ("stepcast-written-graph-" + std::to_string(::getpid()) + ".toml"))
+                .string();
     std::ofstream(path_)
         << "transport = \"infiniband\"\n[link]\nrate = \"400 Gb/s\"\nefficiency = 0.9\nlatency = \"2 "
            "us\"\n[graph]\nswitches = [\"s\"]\nnics = [[\""
