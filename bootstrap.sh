@@ -4,7 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")"
 
 packages=(g++ cmake ninja-build clang-format libboost-dev libtomlplusplus-dev rapidjson-dev libgtest-dev
-  libgmock-dev libbenchmark-dev)
+  libgmock-dev libbenchmark-dev libpugixml-dev graphviz)
 
 install_packages() {
   local missing=()

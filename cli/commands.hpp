@@ -36,5 +36,7 @@ struct Command {
 [[nodiscard]] ExitCode run_command(const Arguments& arguments);          // cli/run.cpp
 [[nodiscard]] ExitCode validate_command(const Arguments& arguments);     // cli/validate.cpp
 [[nodiscard]] ExitCode collectives_command(const Arguments& arguments);  // cli/collectives.cpp
+[[nodiscard]] ExitCode topology_command(const Arguments& arguments);     // cli/topology.cpp
+[[nodiscard]] ExitCode import_command(const Arguments& arguments);       // cli/import.cpp
 
 }  // namespace stepcast

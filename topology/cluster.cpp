@@ -201,8 +201,13 @@ struct Cluster::Implementation {
     for (int n = 0; n < request.nodes; ++n)
       for (int nic = 0; nic < wiring(n).nics; ++nic)
         found.push_back({n, nic, first_device(n) + wiring(n).first_nic + nic,
-                         graph(n).nic_remaining(nic) * of(n).nic_rate});
+                         graph(n).nic_remaining(nic) * line_rate(n, nic)});
     return found;
+  }
+  /// A cable runs at the rate of its slower end.
+  [[nodiscard]] BytesPerSecond line_rate(int node, int nic) const {
+    const std::vector<BytesPerSecond>& own = wiring(node).nic_rates;
+    return own.empty() ? of(node).nic_rate : std::min(of(node).nic_rate, own[static_cast<std::size_t>(nic)]);
   }
 
   /// For pairs without a rule of their own (a host and a switch, say); searched in the graph of the whole

@@ -7,6 +7,7 @@
 #include "base/embedded.hpp"
 #include "topology/figure_reader.hpp"
 #include "topology/node_checks.hpp"
+#include "topology/node_wires_reader.hpp"
 #include "topology/preset_text.hpp"
 
 namespace stepcast {
@@ -17,6 +18,7 @@ namespace {
 
 constexpr int most_gpus = 1024;  // of one node or NVLink domain; the largest sold has 72 (576 planned)
 constexpr int most_nics = 4096;
+const std::vector<std::string> cpu_kinds{"intel", "amd", "arm", "power"};
 
 int whole(std::optional<std::int64_t> number, int otherwise) {
   return number ? static_cast<int>(*number) : otherwise;
@@ -92,8 +94,7 @@ void read_bus(const Value& table, NodeSpec& node, NodePlaces& places, std::vecto
 void read_host(const Value& table, NodeSpec& node, std::vector<Diagnostic>& faults) {
   FigureReader in(table, "host", faults);
   node.sockets = whole(in.integer("sockets", 1, most_gpus), in.table().has("sockets") ? 0 : 1);
-  if (const std::optional<std::string> cpu = in.choice("cpu", {"intel", "amd", "arm", "power"}))
-    node.cpu = *cpu;
+  if (const std::optional<std::string> cpu = in.choice("cpu", cpu_kinds)) node.cpu = *cpu;
   node.sockets_per_board = whole(in.integer("sockets_per_board", 1, most_gpus), 0);
   node.socket_rate = in.rate("socket_rate").value_or(BytesPerSecond{});
   in.require("memory_rate", "a rate of one socket's memory, for example \"204.8 GB/s\"");
@@ -124,6 +125,36 @@ void read_nics(const Value& table, NodeSpec& node, NodePlaces& places, std::vect
   in.finish();
 }
 
+/// [graph] instead of regular wiring: of [host] only memory and CPU are left, and the other tables exclude
+/// it.
+void read_irregular(const Value& graph, FigureReader& in, NodeSpec& node, NodePlaces& places,
+                    std::vector<Diagnostic>& faults) {
+  read_node_graph(graph, node, places, faults);
+  for (const char* regular : {"nvlink", "pcie", "nic"}) {
+    if (const Value* table = in.table().raw(regular)) {
+      faults.push_back(
+          {table->place,
+           "[" + std::string(regular) + "] and [graph] exclude each other: [graph] holds every wire",
+           "put its wires into graph.links, or remove [graph]"});
+    }
+  }
+  in.require("host", "a table [host] with memory_rate");
+  const Value* host = in.table().table("host");
+  if (host == nullptr) return;
+  FigureReader of_host(*host, "host", faults);
+  of_host.require("memory_rate", "a rate of one socket's memory, for example \"204.8 GB/s\"");
+  node.host_memory_rate = of_host.rate("memory_rate").value_or(BytesPerSecond{});
+  if (const std::optional<std::string> cpu = of_host.choice("cpu", cpu_kinds)) node.cpu = *cpu;
+  for (const char* regular : {"sockets", "sockets_per_board", "socket_rate", "gpu_link_rate"}) {
+    if (of_host.raw(regular) == nullptr) continue;
+    faults.push_back(
+        {of_host.place(regular),
+         "host." + std::string(regular) + " and [graph] exclude each other: [graph] holds every wire",
+         "put it into graph.links, for example [\"host0\", \"host1\", \"20.8 GB/s\"]"});
+  }
+  of_host.finish();
+}
+
 NodeSpec read_node(const Value& document, const std::string& otherwise_named) {
   std::vector<Diagnostic> faults;
   NodeSpec node;
@@ -137,9 +168,15 @@ NodeSpec read_node(const Value& document, const std::string& otherwise_named) {
   node.gpus = whole(in.integer("gpus", 1, most_gpus), 0);
   places.gpus = in.place("gpus");
   node.host_device = in.boolean("host_device").value_or(false);
-  for (const char* section : {"host", "nic"}) in.require(section, "a table [" + std::string(section) + "]");
-
   const auto section = [&](const char* name) { return in.table().table(name); };
+  if (const Value* graph = section("graph")) {
+    read_irregular(*graph, in, node, places, faults);
+    in.finish();
+    check_wiring(node, places, faults);
+    throw_faults(std::move(faults));
+    return node;
+  }
+  for (const char* name : {"host", "nic"}) in.require(name, "a table [" + std::string(name) + "]");
   if (const Value* nvlink = section("nvlink")) read_nvlink(*nvlink, node, places, faults);
   if (const Value* bus = section("pcie")) read_bus(*bus, node, places, faults);
   if (const Value* host = section("host")) read_host(*host, node, faults);
@@ -155,6 +192,10 @@ NodeSpec read_node(const Value& document, const std::string& otherwise_named) {
 NodeSpec load_node(const std::string& name_or_path, const SourcePlace& place) {
   const PresetText found = find_preset(name_or_path, place, embedded_nodes(), "node", "presets/nodes/");
   return read_node(parse_toml(found.text, found.file), found.name);
+}
+
+NodeSpec parse_node(std::string_view toml, const std::string& file) {
+  return read_node(parse_toml(toml, file), std::filesystem::path(file).stem().string());
 }
 
 std::vector<std::string> node_preset_names() { return preset_names(embedded_nodes()); }

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/diagnostic.hpp"
 #include "base/units.hpp"
+#include "topology/node_wire.hpp"
 
 namespace stepcast {
 
@@ -39,6 +41,11 @@ struct NodeSpec {
       nic_gpu;       ///< NIC i shares a PCIe switch with this local rank; else it hangs on that GPU's socket
   bool gpudirect{};  ///< NICs can read GPU memory
   bool host_device{};  ///< cpu-host: the "GPU" is one core of a plain machine
+  /// [graph]: every wire by itself. Then `nvlink`, `sockets` and `nics_default` say what there is of each,
+  /// nvlink_links_per_gpu is that of the GPU with most, nvlink_rate_per_link that of the slowest link,
+  /// pcie_rate that of the fastest card's (else GPU's) slot, and the other figures of regular wiring are 0.
+  std::vector<NodeWire> wires;
+  std::vector<BytesPerSecond> nic_rates;  ///< line rates of the cards; empty: the fabric's
 };
 
 /// A preset name, or a path when it contains '/' or ends in ".toml" (relative paths are the caller's
@@ -46,5 +53,8 @@ struct NodeSpec {
 /// @throws ScenarioError: unknown preset at `place`, or the file's own faults.
 [[nodiscard]] NodeSpec load_node(const std::string& name_or_path, const SourcePlace& place);
 [[nodiscard]] std::vector<std::string> node_preset_names();
+/// A node file's text; `file` is the name that faults carry, and without its folder and ending the node's
+/// when the text gives none.
+[[nodiscard]] NodeSpec parse_node(std::string_view toml, const std::string& file);
 
 }  // namespace stepcast

@@ -36,6 +36,16 @@ double NodeGraph::bus_cost(int from, int to) const {
   return row(from, Reach::bus).cost[static_cast<std::size_t>(to)];
 }
 
+double NodeGraph::distance(int from, int to) const {
+  constexpr double through_host = 5000;  // above any chain of switches, below one way between sockets
+  const std::vector<int> links = search(from, to, Reach::bus);
+  const auto hosts = std::count_if(links.begin(), links.end(), [&](int link) {
+    const auto end = static_cast<std::size_t>(wiring_.links[static_cast<std::size_t>(link)].to);
+    return wiring_.devices[end].kind == DeviceKind::host;
+  });
+  return bus_cost(from, to) + (hosts > 0 ? through_host : 0);
+}
+
 std::vector<int> NodeGraph::path(int from, int to) const {
   if (from == to) return {};
   const bool both_gpus = from < wiring_.gpus && to < wiring_.gpus;
@@ -58,7 +68,7 @@ std::vector<int> NodeGraph::to_nic(int gpu, int nic, bool gpudirect, bool pxn) c
   int from = gpu;
   if (gpudirect) {
     const int feeder = gpu_near_nic(nic);
-    if (pxn && feeder >= 0 && bus_cost(gpu, card) > bus_cost(feeder, card)) {
+    if (pxn && feeder >= 0 && distance(gpu, card) > distance(feeder, card)) {
       links = search(gpu, feeder, Reach::nvlink);
       if (!links.empty()) from = feeder;
     }
@@ -86,7 +96,7 @@ std::vector<int> NodeGraph::nics_near(int gpu) const {
   for (int nic = 0; nic < wiring_.nics; ++nic)
     if (gpu_near_nic(nic) >= 0) order.push_back(nic);
   std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
-    return bus_cost(gpu, wiring_.first_nic + a) < bus_cost(gpu, wiring_.first_nic + b);
+    return distance(gpu, wiring_.first_nic + a) < distance(gpu, wiring_.first_nic + b);
   });
   return order;
 }
@@ -112,8 +122,7 @@ void NodeGraph::find_feeders() {
     }
     int best = 0;
     const auto rank = [&](int gpu) {
-      return std::tuple(distances.cost[static_cast<std::size_t>(gpu)], fed[static_cast<std::size_t>(gpu)],
-                        gpu);
+      return std::tuple(distance(wiring_.first_nic + nic, gpu), fed[static_cast<std::size_t>(gpu)], gpu);
     };
     for (int gpu = 1; gpu < wiring_.gpus; ++gpu) {
       if (rank(gpu) < rank(best)) best = gpu;

@@ -43,6 +43,8 @@ class NodeGraph {
   [[nodiscard]] std::vector<int> search(int from, int to, Reach reach) const;
   [[nodiscard]] std::vector<int> bus(int from, int to) const;
   [[nodiscard]] double bus_cost(int from, int to) const;
+  /// For "near": a way beneath PCIe switches alone comes before one through a host, however many hops it has.
+  [[nodiscard]] double distance(int from, int to) const;
   void find_feeders();
 
   NodeWiring wiring_;

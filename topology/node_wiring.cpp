@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "topology/graph_wiring.hpp"
+
 namespace stepcast {
 namespace {
 
@@ -74,6 +76,7 @@ void wire_bus(NodeWiring& wiring, const NodeSpec& node, const std::vector<NicPla
 }  // namespace
 
 std::vector<NicPlace> place_nics(const NodeSpec& node, int gpus_used, const FabricSpec& fabric) {
+  if (!node.wires.empty()) return place_graph_nics(node, gpus_used, fabric);
   std::vector<NicPlace> places;
   if (fabric.transport == Transport::ethernet) {
     const int count = std::max(1, fabric.nics_per_node);
@@ -97,6 +100,7 @@ std::vector<NicPlace> place_nics(const NodeSpec& node, int gpus_used, const Fabr
 }
 
 NodeWiring wire_node(const NodeSpec& node, int gpus_used, const std::vector<NicPlace>& nics) {
+  if (!node.wires.empty()) return wire_graph(node, gpus_used, nics);
   NodeWiring wiring;
   wiring.gpus = gpus_used;
   wiring.sockets = node.sockets;
