@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "sim/collective/collective.hpp"
@@ -12,8 +13,18 @@ namespace stepcast {
 /// @throws ScenarioError: what load_profile throws
 [[nodiscard]] Profile collective_profile(const Scenario& scenario);
 
-/// How collectives run on the scenario's cluster, all of whose GPUs call together.
+/// The scenario's cluster.
 /// @throws ScenarioError (place: the node) when no such cluster can be built
+[[nodiscard]] std::shared_ptr<const Cluster> build_cluster(const Scenario& scenario);
+
+/// How collectives run on the scenario's cluster. `profile_of` gives the profile of a node type; NCCL goes by
+/// the oldest GPU of them.
+[[nodiscard]] std::unique_ptr<CollectiveModel> collective_model(
+    const Scenario& scenario, std::shared_ptr<const Cluster> cluster,
+    const std::function<const Profile&(const NodeSpec&)>& profile_of);
+
+/// Both at once, with the shipped and the scenario's own profiles.
+/// @param profile  of the scenario's own node
 [[nodiscard]] std::unique_ptr<CollectiveModel> collective_model(const Scenario& scenario,
                                                                 const Profile& profile);
 

@@ -7,6 +7,7 @@
 #include "models/build_model.hpp"
 #include "sim/report/bottleneck.hpp"
 #include "sim/report/breakdown.hpp"
+#include "sim/report/collective_model.hpp"
 #include "sim/report/communication.hpp"
 #include "sim/report/facts.hpp"
 #include "sim/report/links.hpp"
@@ -137,24 +138,10 @@ struct Predictor::Implementation {
         of_cluster + profile_key(scenario, scenario.cluster.node_spec) + nccl_key(scenario.nccl);
     return remembered(collectives, key, [&] {
       auto& cluster = clusters[of_cluster];
-      if (!cluster) {
-        ClusterRequest request = request_of(scenario.cluster);
-        request.pxn = scenario.nccl.pxn;
-        cluster = std::make_shared<const Cluster>(request);
-      }
-      CollectiveOptions options;
-      options.nccl = scenario.nccl;
-      options.links_of_class.resize(static_cast<std::size_t>(cluster->node_classes()));
-      for (int node = 0; node < cluster->node_count(); ++node)
-        options.links_of_class[static_cast<std::size_t>(cluster->node_class(node))] =
-            profile_of(scenario, cluster->node_spec(node)).links;
-      Profile profile = profile_of(scenario, scenario.cluster.node_spec);
-      // NCCL goes by the oldest GPU of a communicator.
-      for (const NodeSpec* node : node_types(scenario)) {
-        double& oldest = profile.gpu.compute_capability.value;
-        oldest = std::min(oldest, profile_of(scenario, *node).gpu.compute_capability.value);
-      }
-      return std::make_unique<CollectiveModel>(cluster, profile, options);
+      if (!cluster) cluster = build_cluster(scenario);
+      return collective_model(scenario, cluster, [&](const NodeSpec& node) -> const Profile& {
+        return profile_of(scenario, node);
+      });
     });
   }
 
