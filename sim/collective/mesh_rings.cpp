@@ -94,6 +94,7 @@ class Packing {
 /// Less is better, the first difference decides.
 struct Score {
   bool other_exit{};
+  int same_exit{};  ///< paths that leave there already: each has its own way to its card
   double busiest{}, sum{};
   auto operator<=>(const Score&) const = default;
 };
@@ -129,6 +130,7 @@ std::vector<std::vector<int>> spread_paths(const std::vector<int>& members,
                                            const std::vector<PathWish>& wishes,
                                            const Connections& connections) {
   std::map<Edge, double> load;  // by direction
+  std::map<int, int> leaving;
   std::vector<std::vector<int>> chosen;
   for (const auto& wish : wishes) {
     std::vector<int> best;
@@ -138,7 +140,7 @@ std::vector<std::vector<int>> spread_paths(const std::vector<int>& members,
         return std::find(exits.begin(), exits.end(), walk.back()) != exits.end();
       };
       if (!among(wish.exits) && !among(wish.other_exits)) continue;
-      Score score{!among(wish.exits), 0, 0};
+      Score score{!among(wish.exits), leaving[walk.back()], 0, 0};
       for (std::size_t i = 0; i + 1 < walk.size(); ++i) {
         const double after = (load[{walk[i], walk[i + 1]}] + 1) / connections(walk[i], walk[i + 1]);
         score.busiest = std::max(score.busiest, after);
@@ -150,6 +152,7 @@ std::vector<std::vector<int>> spread_paths(const std::vector<int>& members,
       }
     }
     for (std::size_t i = 0; i + 1 < best.size(); ++i) load[{best[i], best[i + 1]}] += 1;
+    if (!best.empty()) ++leaving[best.back()];
     chosen.push_back(std::move(best));
   }
   return chosen;

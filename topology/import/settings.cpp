@@ -18,7 +18,11 @@ Settings::Settings(const std::vector<ImportSetting>& given, std::vector<std::str
 }
 
 void Settings::fault(const std::string& key, const std::string& message, const std::string& hint) {
-  faults_.push_back({{"--set " + key, 0, 0, 1, ""}, message, hint});
+  Diagnostic found;
+  found.place.file = "--set " + key;
+  found.message = message;
+  found.hint = hint;
+  faults_.push_back(std::move(found));
 }
 
 const ImportSetting* Settings::find(const std::string& key) const {
