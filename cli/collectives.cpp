@@ -81,7 +81,8 @@ SizeSweep sweep_of(const ParsedOptions& options) {
   }
   if (const auto text = options.value("--factor")) {
     const auto [end, fault] = std::from_chars(text->data(), text->data() + text->size(), sweep.factor);
-    if (fault != std::errc() || end != text->data() + text->size() || !(sweep.factor >= 1.01))
+    if (fault != std::errc() || end != text->data() + text->size() || !(sweep.factor >= 1.01) ||
+        !(sweep.factor < 1e18))
       throw usage_error("collectives: --factor \"" + *text + "\" is no number of 1.01 or more",
                         "for example --factor 2");
   }
@@ -299,8 +300,10 @@ void print_tables(const ParsedOptions& options, const ScenarioFile& file, const 
     if (row_options.fidelity == Fidelity::stepwise) text += "# step by step: every chunk a flow\n";
     text += to_text(table);
     tables.push_back(std::move(table));
+    if (interrupt_requested()) break;  // what is done is shown
   }
   write_result(options, to_json(tables), text);
+  if (interrupt_requested()) throw Interrupted();
 }
 
 std::string scenario_name(const ParsedOptions& options) {

@@ -157,7 +157,9 @@ std::string to_text(const CollectiveComparison& comparison) {
       ") beside the prediction; error = predicted / measured time - 1\n\n" + row_table(comparison);
   const std::string bands = band_table(comparison);
   if (comparison.fit) {
-    text += "\nThe model was corrected at the sizes marked \"fitted\"; the others are judged:\n" + bands;
+    text += "\nThe model was corrected at the sizes marked \"fitted\"; " +
+            (errors_by_band(comparison).empty() ? std::string("no other size is left to judge it by.\n")
+                                                : "the others are judged:\n" + bands);
   } else {
     text += "\n" + bands;
   }

@@ -76,12 +76,16 @@ std::vector<CollectiveRow> collective_rows(const CollectiveModel& model, Operati
   const int ranks = static_cast<int>(group.ranks.size());
   std::vector<CollectiveRow> rows;
   for (const Bytes size : sizes) {
-    if (options.cancel != nullptr && options.cancel->load(std::memory_order_relaxed)) throw Interrupted();
+    if (options.cancel != nullptr && options.cancel->load(std::memory_order_relaxed)) break;
     CollectivePlan plan;
     if (options.fidelity == Fidelity::stepwise) {
-      const StepwiseResult result = stepwise(model, operation, size, {group}, {}, options.cancel);
-      plan = result.plan;
-      plan.time_alone = result.time;
+      try {
+        const StepwiseResult result = stepwise(model, operation, size, {group}, {}, options.cancel);
+        plan = result.plan;
+        plan.time_alone = result.time;
+      } catch (const Interrupted&) {
+        break;
+      }
     } else {
       plan = model.plan(operation, size, {group});
     }

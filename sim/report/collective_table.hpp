@@ -36,7 +36,7 @@ enum class Fidelity { fluid, stepwise };
 
 struct CollectiveRowOptions {
   Fidelity fidelity{Fidelity::fluid};
-  const std::atomic<bool>* cancel{};  ///< throws Interrupted
+  const std::atomic<bool>* cancel{};  ///< ends the table early, with the sizes that are done
   std::function<void(std::size_t done, std::size_t total)> progress;
 };
 

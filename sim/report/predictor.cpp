@@ -51,6 +51,7 @@ std::string cluster_key(const ClusterSection& cluster) {
       .add(cluster.fabric_spec.link_rate.value)
       .add(cluster.fabric_spec.link_latency.value)
       .add(cluster.fabric_spec.nics_per_node)
+      .add(static_cast<int>(cluster.fabric_spec.sharp))
       .add(cluster.topology)
       .add(cluster.oversubscription)
       .add(cluster.core_oversubscription)

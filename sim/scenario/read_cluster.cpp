@@ -87,6 +87,7 @@ void read_cluster(const Value& table, ReadCache& cache, ReadResult& result) {
   if (cluster.link_rate) cluster.fabric_spec.link_rate = *cluster.link_rate;
   if (cluster.link_latency)
     cluster.fabric_spec.link_latency = cluster.fabric_spec.staged_latency = *cluster.link_latency;
+  if (const auto sharp = reader.boolean("sharp")) cluster.fabric_spec.sharp = *sharp;
   if (cluster.nics_per_node) cluster.fabric_spec.nics_per_node = *cluster.nics_per_node;
 
   read_topology(reader, result);

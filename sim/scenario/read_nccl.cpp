@@ -106,7 +106,7 @@ void read_nccl(const Value* given, ReadResult& result) {
     result.impossible.push_back({reader.raw("collnet")->place,
                                  "nccl.collnet needs a network that reduces, and " +
                                      cluster.fabric_spec.name + " has no such switches",
-                                 "a fabric file says so with sharp = true in its [switch] table"});
+                                 "say so with cluster.sharp = true, or in a fabric file's [switch] table"});
   nccl.tuned_sockets = reader.choice("sockets", {"untuned", "tuned"}) == "tuned";
   if (nccl.tuned_sockets && cluster.nodes > 1 && cluster.fabric_spec.transport != Transport::ethernet)
     result.scenario.notes.push_back("nccl.sockets is not used: " + cluster.fabric_spec.name + " is not TCP");

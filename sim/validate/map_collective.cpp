@@ -39,12 +39,19 @@ Operation operation_of(const MeasuredRow& row) {
 }
 
 /// The published time, or the one that the published bandwidth stands for.
-Seconds measured_time(const MeasuredRow& row, double bytes) {
+/// A bus bandwidth is as good as an algorithm bandwidth once operation and ranks are known.
+Seconds measured_time(const MeasuredRow& row, double bytes, Operation operation, double ranks) {
   if (const auto microseconds_ = row.number("time_us")) {
     if (*microseconds_ > 0) return microseconds(*microseconds_);
     throw SkippedRow{"the time is not above 0"};
   }
-  const auto rate = row.number("algbw_GBps");
+  auto rate = row.number("algbw_GBps");
+  if (!rate && ranks > 1) {
+    // One byte in one second has the operation's factor as its bus bandwidth.
+    const double factor =
+        CollectiveModel::bus_bandwidth(operation, Bytes(1), static_cast<int>(ranks), Seconds(1)).value;
+    if (const auto bus = row.number("busbw_GBps")) rate = *bus / factor;
+  }
   if (!rate || !(*rate > 0)) throw SkippedRow{"neither a time nor a bandwidth above 0"};
   for (const std::string_view column : {"algbw_GBps", "busbw_GBps"}) {
     const std::string& text = row.text(column);
@@ -158,11 +165,13 @@ Value map_cluster_of(RowMapper& mapper, MappedCollective& made) {
 }
 
 /// [nccl]: its version, and what the run set.
-Value map_nccl(const RowMapper& mapper) {
+Value map_nccl(RowMapper& mapper) {
   const MeasuredRow& row = mapper.row();
   TableMaker nccl(row);
   if (row.has("nccl_version")) {
-    const auto version = nccl_version_of(row.text("nccl_version"));
+    const std::string& text = row.text("nccl_version");
+    const auto version = nccl_version_of(text);
+    if (!version) mapper.assume("NCCL " + text + " as " + std::string(name_of(oldest_version)));
     nccl.set("version", std::string(name_of(version.value_or(oldest_version))));
   }
   for (const std::string key : {"algorithm", "protocol", "sockets"}) {
@@ -231,15 +240,16 @@ MappedCollective map_collective(const MeasuredRow& row, const Mapping& rules) {
   const auto bytes = row.number("bytes");
   if (!bytes || !(*bytes >= 1) || *bytes > 1e15) throw SkippedRow{"the message size is not stated"};
   made.bytes = Bytes(*bytes);
-  made.measured = measured_time(row, *bytes);
+  const double ranks = row.number("nodes").value_or(0) * row.number("gpus_per_node").value_or(0);
+  made.measured = measured_time(row, *bytes, made.operation, ranks);
   made.in_place = row.text("in_place") == "1";
   made.set = row.text("set_id");
   Value cluster = map_cluster_of(mapper, made);
   map_run(mapper, made);
   made.transport = row.has("transport") ? row.text("transport") : "not stated";
-  made.assumed = std::move(mapper.assumed());
   TableMaker document(row);
   made.scenario = document.set("cluster", std::move(cluster)).set("nccl", map_nccl(mapper)).value();
+  made.assumed = std::move(mapper.assumed());
   return made;
 }
 
