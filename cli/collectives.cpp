@@ -290,11 +290,11 @@ void print_tables(const ParsedOptions& options, const ScenarioFile& file, const 
       table.rows = collective_rows(*model, operation, sizes, row_options);
       if (tuned) table.tuned_sockets = collective_rows(*tuned, operation, sizes, row_options);
     } catch (const std::invalid_argument& why) {
+      if (row_options.fidelity == Fidelity::fluid)
+        throw ScenarioError(Diagnostic{scenario.cluster.node_place, why.what(), ""});
       throw usage_error("collectives: " + std::string(why.what()),
-                        options.has("--stepwise")
-                            ? "without --stepwise every call can be predicted; rings can "
-                              "be had step by step with --set nccl.algorithm=Ring"
-                            : "");
+                        "without --stepwise every call can be predicted; rings can "
+                        "be had step by step with --set nccl.algorithm=Ring");
     }
     text += (text.empty() ? "" : "\n") + title_of(scenario, table);
     if (row_options.fidelity == Fidelity::stepwise) text += "# step by step: every chunk a flow\n";

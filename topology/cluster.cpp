@@ -175,6 +175,9 @@ struct Cluster::Implementation {
     } catch (const std::invalid_argument& fault) {
       throw std::invalid_argument(name + ": " + fault.what());
     }
+    for (int gpu = 1; gpu < request.gpus_per_node && !faults.empty(); ++gpu)
+      if (made.graph->path(0, gpu).empty() || made.graph->path(gpu, 0).empty())
+        throw std::invalid_argument(name + ": no way is left between gpu0 and gpu" + std::to_string(gpu));
     if (request.nodes > 1 && made.graph->nics_near(0).empty())
       throw std::invalid_argument(name + " has no network card left");
     return static_cast<int>(classes.size()) - 1;
@@ -233,6 +236,13 @@ struct Cluster::Implementation {
 };
 
 Cluster::Cluster(const ClusterRequest& request) : implementation_(std::make_unique<Implementation>(request)) {
+  for (const LinkFault& fault : request.faults) {
+    // "node1.nic0 - leaf3" is that card's cable only if it hangs there.
+    const FaultEnds ends = ends_of(fault.at);
+    const auto part = node_part_of(ends.first), other = node_part_of(ends.second);
+    const bool here = (!part || part->node < request.nodes) && (!other || other->node < request.nodes);
+    if (here && !ends.second.empty() && part.has_value() != other.has_value()) (void)links_at(fault.at);
+  }
   for (const BackgroundLoad& load : request.background) add_background(load);
 }
 

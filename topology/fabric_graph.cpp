@@ -1,6 +1,7 @@
 #include "topology/fabric_graph.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <stdexcept>
 
 #include "topology/network_routes.hpp"
@@ -69,6 +70,16 @@ std::vector<double> offered(const NetworkPlan& plan, const SwitchGraph& graph,
   return found;
 }
 
+/// By port: its number when the cards of the first switch come first, then those of the next.
+std::vector<int> numbers_along_leaves(const std::vector<int>& switch_of) {
+  std::vector<int> order(switch_of.size()), number(switch_of.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int a, int b) { return switch_of[at(a)] < switch_of[at(b)]; });
+  for (std::size_t i = 0; i < order.size(); ++i) number[at(order[i])] = static_cast<int>(i);
+  return number;
+}
+
 }  // namespace
 
 struct FabricGraph::Implementation {
@@ -78,6 +89,8 @@ struct FabricGraph::Implementation {
         plan(std::move(laid)),
         graph(std::move(living)),
         component(components(graph)),
+        fixed(request.routing == "static"),
+        along_leaves(numbers_along_leaves(plan.switch_of)),
         first_nic_link(link) {
     const RoutingRule rule = rule_of(request, ports);
     if (request.topology == "torus")
@@ -96,8 +109,10 @@ struct FabricGraph::Implementation {
   std::vector<FabricPort> ports;  ///< with what faults leave of their rate
   NetworkPlan plan;
   SwitchGraph graph;
-  std::vector<int> component;  ///< by switch
-  int first_nic_link{};        ///< port number n: up 2n, down 2n + 1
+  std::vector<int> component;
+  bool fixed{};
+  std::vector<int> along_leaves;  ///< by switch
+  int first_nic_link{};           ///< port number n: up 2n, down 2n + 1
   std::unique_ptr<NetworkRoutes> routes;
 };
 
@@ -152,7 +167,9 @@ std::vector<FlowShare> FabricGraph::flow(int port, int peer) const {
   std::vector<FlowShare> shares{{all.first_nic_link + 2 * port, 1.0}};
   const int from = all.switch_of(port), to = all.switch_of(peer);
   if (from != to) {
-    const auto across = all.routes->flow(from, to, port, peer);
+    // D-mod-K counts receivers along the leaves, so that those of one leaf are spread over all spines.
+    const int number = all.fixed ? all.along_leaves[at(peer)] : peer;
+    const auto across = all.routes->flow(from, to, port, number);
     shares.insert(shares.end(), across.begin(), across.end());
   }
   shares.push_back({all.first_nic_link + 2 * peer + 1, 1.0});

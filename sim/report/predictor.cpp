@@ -189,7 +189,10 @@ std::pair<StepPlan, Timeline> steady_step(const PlanInputs& inputs, PlanOptions 
     try {
       return plan_step(inputs, options);
     } catch (const std::invalid_argument& fault) {
-      throw ScenarioError(std::vector{Diagnostic{inputs.scenario.cluster.node_place, fault.what(), ""}});
+      const bool damaged = !inputs.scenario.cluster.faults.empty();
+      throw ScenarioError(
+          std::vector{Diagnostic{inputs.scenario.cluster.node_place, fault.what(),
+                                 damaged ? "the faults of [[cluster.fault]] leave no way" : ""}});
     }
   };
   while (true) {

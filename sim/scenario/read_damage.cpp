@@ -93,7 +93,12 @@ void read_faults(TableReader& cluster_reader, ReadResult& result) {
     fault.at = reader.string("at").value_or("");
     fault.remaining = reader.number("remaining", 0, 1).value_or(0);
     reader.finish();
-    if (fault.at.empty()) continue;
+    if (fault.at.empty()) {
+      if (table.find("at") != nullptr && table.find("at")->kind == Value::Kind::string)
+        reader.fault("at", "cluster.fault.at names nothing",
+                     "for example at = \"node3.nic2\" or at = \"leaf0 - spine1\"");
+      continue;
+    }
     const auto part = node_part_of(ends_of(fault.at).first);
     if (part && part->node >= cluster.nodes) {
       result.scenario.notes.push_back("the fault at " + fault.at + " is not used: the cluster has " +
