@@ -53,7 +53,8 @@ std::string text_of(const TopologyTarget& target) {
   if (!target.cluster) return target.node ? node_text(*target.node) : fabric_text(*target.fabric);
   const Cluster& cluster = *target.cluster;
   std::string text;
-  if (target.fabric) text = fabric_text(*target.fabric) + network_text(cluster) + "\n";
+  if (target.fabric) text = fabric_text(*target.fabric) + network_text(cluster) + (target.node ? "\n" : "");
+  if (!target.node) return text;
   std::vector<std::string> shown;
   for (int node = 0; node < cluster.node_count(); ++node) {
     const NodeSpec& spec = cluster.node_spec(node);
@@ -65,17 +66,17 @@ std::string text_of(const TopologyTarget& target) {
 }
 
 std::string dot_of(const TopologyTarget& target) {
-  if (target.cluster && target.fabric && target.cluster->node_count() > 1)
+  if (target.cluster && target.fabric && (target.cluster->node_count() > 1 || !target.node))
     return network_dot(*target.cluster);
   if (target.node) return node_dot(*target.node);
-  throw usage_error("topology show: a fabric alone has no drawing, since it says nothing of nodes",
+  throw usage_error("topology show: a fabric without [graph] has no drawing, since it says nothing of nodes",
                     "show a scenario that uses it");
 }
 
 std::string json_of(const TopologyTarget& target) {
   if (target.cluster) return cluster_json(*target.cluster, target.name);
   if (target.node) return node_json(*target.node);
-  throw usage_error("topology show: a fabric alone has no devices", "show a scenario that uses it");
+  throw usage_error("topology show: a fabric without [graph] has no devices", "show a scenario that uses it");
 }
 
 }  // namespace

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <iostream>
+#include <limits>
+#include <stdexcept>
 
 #include "base/document.hpp"
 #include "cli/scenario_options.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "topology/preset_text.hpp"
+#include "topology/written_network.hpp"
 
 namespace stepcast {
 namespace {
@@ -37,6 +40,25 @@ TopologyTarget scenario_target(const std::string& name, const ParsedOptions& opt
   target.node = section.node_spec;
   if (section.fabric_spec.link_rate.value > 0) target.fabric = section.fabric_spec;
   return target;
+}
+
+/// All nodes that a written network has cards of; the nodes themselves are not known. Nothing for other
+/// fabrics.
+std::unique_ptr<Cluster> whole_network(const FabricSpec& fabric, const std::string& file) {
+  if (!fabric.graph || fabric.graph->nodes < 1 || fabric.graph->nodes == std::numeric_limits<int>::max())
+    return nullptr;
+  ClusterRequest request;
+  request.nodes = fabric.graph->nodes;
+  request.node = load_node("cpu-host", {});
+  request.gpus_per_node = 1;
+  request.fabric = fabric;
+  request.topology = "graph";
+  try {
+    return std::make_unique<Cluster>(request);
+  } catch (const std::invalid_argument& fault) {
+    throw ScenarioError(Diagnostic{
+        {file, 0, 0, 1, ""}, fault.what(), "give nic.per_node, or a scenario that uses fewer nodes"});
+  }
 }
 
 void refuse_settings(const ParsedOptions& options, const std::string& command, const std::string& what) {
@@ -75,7 +97,10 @@ TopologyTarget load_target(const std::string& name, const ParsedOptions& options
   TopologyTarget target;
   target.name = name;
   if (kind == "node") target.node = load_node(name, {});
-  if (kind == "fabric") target.fabric = load_fabric(name, {});
+  if (kind == "fabric") {
+    target.fabric = load_fabric(name, {});
+    target.cluster = whole_network(*target.fabric, name);
+  }
   return target;
 }
 

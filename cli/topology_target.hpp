@@ -15,7 +15,7 @@ struct TopologyTarget {
   std::string name;
   std::optional<NodeSpec> node;      ///< of a scenario the first one's
   std::optional<FabricSpec> fabric;  ///< of a scenario or fabric
-  std::unique_ptr<Cluster> cluster;  ///< of a scenario
+  std::unique_ptr<Cluster> cluster;  ///< of a scenario, or of a fabric that writes its network out
 };
 
 /// A preset (node, else fabric) or a file: a scenario has [model] or [cluster], a fabric `transport`, a node

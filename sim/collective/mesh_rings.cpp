@@ -12,6 +12,7 @@ namespace {
 // Bounds of the searches, far above what eight GPUs need: a fully connected mesh of eight has 2,520 cycles.
 constexpr std::size_t most_walks = 20000;
 constexpr int most_tries = 200000;
+constexpr int most_steps = 2000000;  // of all walks from one entry: a mesh may have none, and many dead ends
 
 /// All walks from `entry` over every member, as long as `keep` takes them.
 class Walks {
@@ -21,6 +22,7 @@ class Walks {
 
   std::vector<std::vector<int>> from(int entry) {
     found_.clear();
+    steps_ = 0;
     walk_.assign(1, entry);
     extend();
     return std::move(found_);
@@ -28,7 +30,7 @@ class Walks {
 
  private:
   void extend() {
-    if (found_.size() >= most_walks) return;
+    if (found_.size() >= most_walks || ++steps_ > most_steps) return;
     if (walk_.size() == members_.size()) {
       found_.push_back(walk_);
       return;
@@ -46,6 +48,7 @@ class Walks {
   const Connections& connections_;
   std::vector<int> walk_;
   std::vector<std::vector<int>> found_;
+  int steps_{};
 };
 
 using Edge = std::pair<int, int>;

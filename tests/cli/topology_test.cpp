@@ -101,6 +101,23 @@ TEST_F(TopologyCommand, ExportWritesBothFormatsAndTheTomlIsTheSameNode) {
   EXPECT_EQ(stepcast("topology export roce-200g --format toml").exit_code, 2);
 }
 
+TEST_F(TopologyCommand, ATreeOfSlurmBecomesAFabricThatShowDraws) {
+  write("topology.conf",
+        "SwitchName=top Switches=leaf[1-2]\nSwitchName=leaf1 Nodes=n[1-4]\nSwitchName=leaf2 Nodes=n[5-8]\n");
+  const Outcome done = stepcast(
+      "topology import topology.conf --out fabric.toml --set transport=infiniband --set link.rate='200 Gb/s' "
+      "--set nic.per_node=8 --set oversubscription=4");
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  const Outcome shown = stepcast("topology show fabric.toml --dot fabric.dot");
+  EXPECT_EQ(shown.exit_code, 0) << shown.err;
+  // Four nodes of eight cards of 200 Gb/s over 4.
+  EXPECT_THAT(shown.out, HasSubstr("2 links up, 1600 Gb/s each, 3200 Gb/s in all"));
+  EXPECT_THAT(shown.out, HasSubstr("oversubscription 4 : 1"));
+  EXPECT_THAT(read("fabric.dot"), HasSubstr("\"leaf1\" -- \"top\""));
+  write("scenario.toml", scenario().replace(scenario().find("infiniband-200g"), 15, "fabric.toml"));
+  EXPECT_EQ(stepcast("run scenario.toml").exit_code, 0);
+}
+
 TEST_F(TopologyCommand, MistakesAreToldApart) {
   EXPECT_EQ(stepcast("topology").exit_code, 2);
   EXPECT_THAT(stepcast("topology improt topo.txt").err, HasSubstr("did you mean \"import\""));

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -16,8 +17,9 @@ class TemporaryFile {
  public:
   explicit TemporaryFile(const std::string& text) {
     const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-    path_ = std::filesystem::temp_directory_path() /
-            ("stepcast-" + std::string(test->test_suite_name()) + "-" + test->name() + ".toml");
+    std::string name = "stepcast-" + std::string(test->test_suite_name()) + "-" + test->name();
+    std::replace(name.begin(), name.end(), '/', '-');  // of tests with parameters
+    path_ = std::filesystem::temp_directory_path() / (name + ".toml");
     std::ofstream(path_) << text;
   }
   ~TemporaryFile() {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <span>
 
 #include "base/document.hpp"
@@ -72,6 +73,7 @@ struct Tables {
     BytesPerSecond lane;
   };
   std::vector<Generation> pcie;
+  std::map<std::string, BytesPerSecond> infiniband;  ///< by name of the speed
 };
 
 const Tables& tables() {
@@ -91,6 +93,12 @@ const Tables& tables() {
       TableReader in(generation, "generation", faults);
       read.pcie.push_back(
           {in.number("speed", 1, 1000).value_or(0), in.rate("lane_rate").value_or(BytesPerSecond{})});
+      in.finish();
+    }
+    const Value infiniband = table_of("ib_rates", embedded_import_tables());
+    for (const Value& speed : infiniband.find("speed")->array) {
+      TableReader in(speed, "speed", faults);
+      read.infiniband[in.string("name").value_or("")] = in.rate("lane_rate").value_or(BytesPerSecond{});
       in.finish();
     }
     STEPCAST_CHECK(faults.empty(),
@@ -159,6 +167,11 @@ std::optional<PcieLink> pcie_link_of(BytesPerSecond rate) {
   const double carried = pcie_rate(nearest.gigatransfers, nearest.width)->value;
   if (std::fabs(carried / rate.value - 1) > tolerance) return std::nullopt;
   return nearest;
+}
+
+std::optional<BytesPerSecond> infiniband_lane_rate(const std::string& speed) {
+  const auto found = tables().infiniband.find(speed);
+  return found == tables().infiniband.end() ? std::nullopt : std::optional(found->second);
 }
 
 }  // namespace stepcast

@@ -43,4 +43,7 @@ struct PcieLink {
 [[nodiscard]] std::optional<PcieLink> pcie_link_of(BytesPerSecond rate);
 [[nodiscard]] PcieLink nearest_pcie_link(BytesPerSecond rate);
 
+/// Data rate of one InfiniBand lane: "HDR" -> 50 Gb/s. Nothing for other words.
+[[nodiscard]] std::optional<BytesPerSecond> infiniband_lane_rate(const std::string& speed);
+
 }  // namespace stepcast

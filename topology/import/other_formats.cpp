@@ -28,7 +28,6 @@ constexpr std::array other_formats{
     OtherFormat{
         "switches:", "a cluster model of topograph: switches and blocks by name, without links and rates",
         "let topograph write Slurm's topology.conf (topology/tree), or give ibnetdiscover's output"},
-    OtherFormat{"Switch ", "only a part of ibnetdiscover's output", "give all that ibnetdiscover prints"},
     OtherFormat{"[cluster]", "a scenario of stepcast", "stepcast topology show FILE shows its cluster"},
     OtherFormat{"[graph", "a node or fabric file of stepcast already",
                 "stepcast topology show FILE shows it"},

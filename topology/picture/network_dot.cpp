@@ -54,6 +54,15 @@ class NetworkDot {
     return cluster_.devices()[static_cast<std::size_t>(index)];
   }
 
+  static std::string cards(int count) { return std::to_string(count) + (count == 1 ? " card" : " cards"); }
+  [[nodiscard]] int level(int index) const { return levels_.level_of[static_cast<std::size_t>(index)]; }
+  [[nodiscard]] bool shown(int index) const { return level(index) >= 0; }
+
+  /// Of the nodes; nothing where only the network is known (their place is taken by hosts without GPU).
+  [[nodiscard]] std::string gpus(int count) const {
+    return cluster_.node_spec(0).host_device ? "" : "\\n" + std::to_string(count) + " GPUs";
+  }
+
   static std::string range_of(const NetworkLevels::Cables& cables) {
     return cables.least == cables.most ? bits(cables.most) : bits(cables.least) + " to " + bits(cables.most);
   }
@@ -64,8 +73,7 @@ class NetworkDot {
     for (int node = 0; node < cluster_.node_count(); ++node) {
       const std::string name = "node" + std::to_string(node);
       text_ += "  " + name + " [label=" +
-               dot_text(name + "\\n" + std::to_string(cluster_.gpus_per_node()) + " GPUs\\n" +
-                        std::to_string(cluster_.nics_of_node(node)) + " cards") +
+               dot_text(name + gpus(cluster_.gpus_per_node()) + "\\n" + cards(cluster_.nics_of_node(node))) +
                ", fillcolor=\"#c9e7b8\"];\n";
       row += (row.empty() ? "" : " -- ") + name;
     }
@@ -81,18 +89,21 @@ class NetworkDot {
         const std::string node = "node" + std::to_string(device(link.from).node);
         if (drawn.insert({node, link.to}).second)
           text_ += "  " + node + " -- " + to + " [" + dot_line("nic") + "];\n";
-      } else if (link.kind == LinkKind::fabric && link.from < link.to) {
-        text_ += "  " + dot_text(device(link.from).name) + " -- " + to + " [" + dot_line("fabric") + "];\n";
+      } else if (link.kind == LinkKind::fabric && link.from < link.to && shown(link.from) && shown(link.to)) {
+        // The lower end first: dot ranks from there.
+        const bool upward = level(link.from) <= level(link.to);
+        const std::string below = dot_text(device(upward ? link.from : link.to).name);
+        const std::string above = dot_text(device(upward ? link.to : link.from).name);
+        text_ += "  " + below + " -- " + above + " [" + dot_line("fabric") + "];\n";
       }
     }
   }
 
   void draw_levels() {
-    text_ +=
-        "  nodes [label=" +
-        dot_text(std::to_string(cluster_.node_count()) + " nodes\\n" + std::to_string(cluster_.gpu_count()) +
-                 " GPUs, " + std::to_string(levels_.cards.count) + " cards") +
-        ", fillcolor=\"#c9e7b8\", width=5];\n";
+    text_ += "  nodes [label=" +
+             dot_text(std::to_string(cluster_.node_count()) + " nodes" + gpus(cluster_.gpu_count()) + "\\n" +
+                      cards(levels_.cards.count)) +
+             ", fillcolor=\"#c9e7b8\", width=5];\n";
     std::string below = "nodes";
     const NetworkLevels::Cables* cables = &levels_.cards;
     for (std::size_t i = 0; i < levels_.switches.size(); ++i) {

@@ -33,13 +33,35 @@ NetworkLevels::NetworkLevels(const Cluster& cluster) {
       neighbours[at(link.from)].push_back(link.to);
     }
   }
+  // Dead ends are cut off again and again, until every way leads to cards.
+  std::vector<int> dead;
+  std::vector<std::size_t> ways(devices.size());
+  std::vector<bool> cut(devices.size(), false);
+  const auto is_dead = [&](int device) {
+    return devices[at(device)].node < 0 && level_of[at(device)] < 0 && !cut[at(device)] &&
+           ways[at(device)] <= 1;
+  };
+  for (std::size_t device = 0; device < devices.size(); ++device) ways[device] = neighbours[device].size();
+  for (std::size_t device = 0; device < devices.size(); ++device)
+    if (is_dead(static_cast<int>(device))) dead.push_back(static_cast<int>(device));
+  while (!dead.empty()) {
+    const int device = dead.back();
+    dead.pop_back();
+    if (!is_dead(device)) continue;
+    cut[at(device)] = true;
+    ++left_out;
+    for (const int peer : neighbours[at(device)]) {
+      --ways[at(peer)];
+      if (is_dead(peer)) dead.push_back(peer);
+    }
+  }
   while (!level.empty()) {
     std::sort(level.begin(), level.end());
     switches.push_back(level);
     std::vector<int> next;
     for (const int device : level)
       for (const int peer : neighbours[at(device)])
-        if (level_of[at(peer)] < 0) {
+        if (level_of[at(peer)] < 0 && !cut[at(peer)]) {
           level_of[at(peer)] = static_cast<int>(switches.size());
           next.push_back(peer);
         }

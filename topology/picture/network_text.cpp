@@ -39,7 +39,8 @@ std::string network_text(const Cluster& cluster) {
     text += "  level " + std::to_string(i + 1) + ": " + std::to_string(here.size()) +
             (here.size() == 1 ? " switch, " : " switches, ") + names(cluster, here) + "\n";
     if (levels.up[i].count == 0) continue;
-    text += "    " + std::to_string(levels.up[i].count) + " links up, " + rates(levels.up[i]) + ", " +
+    text += "    " + std::to_string(levels.up[i].count) +
+            (levels.up[i].count == 1 ? " link up, " : " links up, ") + rates(levels.up[i]) + ", " +
             bits(levels.up[i].sum) + " in all\n";
     double worst = 0;
     for (const int device : here) {
@@ -50,6 +51,8 @@ std::string network_text(const Cluster& cluster) {
     std::snprintf(share, sizeof share, "%.3g", worst);
     text += "    oversubscription " + std::string(share) + " : 1 where it is greatest\n";
   }
+  if (levels.left_out > 0)
+    text += "  " + std::to_string(levels.left_out) + " further switches lead to none of these nodes\n";
   if (levels.within.count > 0)
     text += "  between switches of one level: " + std::to_string(levels.within.count) + " links, " +
             rates(levels.within) + "\n";

@@ -1,7 +1,9 @@
 #include <filesystem>
 
+#include "../temporary_file.hpp"
 #include "base/document.hpp"
 #include "read.hpp"
+#include "topology/cluster.hpp"
 
 namespace stepcast {
 namespace {
@@ -128,6 +130,52 @@ INSTANTIATE_TEST_SUITE_P(
         NodeSpecimen{"nccl-topo-xml/oci-h100.xml",
                      "8 GPUs, NVSwitch, 32 PCIe switches, 16 network cards, 2 NUMA nodes",
                      "host.memory_rate host.socket_rate"}),
+    [](const auto& parameter) {
+      std::string name = fs::path(parameter.param.file).stem().string();
+      std::replace_if(
+          name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+      return name;
+    });
+
+struct FabricSpecimen {
+  std::string file, summary;
+  int nodes{};  ///< of them that are asked for
+};
+void PrintTo(const FabricSpecimen& specimen, std::ostream* out) { *out << specimen.file; }
+
+class FabricSpecimens : public testing::TestWithParam<FabricSpecimen> {};
+
+TEST_P(FabricSpecimens, LoadAndCarryAJob) {
+  const fs::path file = specimens() / GetParam().file;
+  if (!fs::exists(file)) GTEST_SKIP() << "no " << file;
+  const std::string text = read_file(file);
+  TopologyImport import = read_topology(text);
+  EXPECT_EQ(import.summary, GetParam().summary);
+  std::vector<ImportSetting> settings;
+  for (const Question& question : import.questions) settings.push_back({question.key, question.example});
+  import = read_topology(text, settings);
+  ASSERT_TRUE(import.questions.empty());
+  const TemporaryFile written(import.toml);
+  ClusterRequest request;
+  request.nodes = GetParam().nodes;
+  request.node = load_node("hgx-h100", {});
+  request.gpus_per_node = 8;
+  request.fabric = load_fabric(written.path(), {});
+  request.topology = "graph";
+  const Cluster cluster(request);
+  EXPECT_FALSE(cluster.route(cluster.gpu_device(0), cluster.gpu_device(cluster.gpu_count() - 1)).empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Published, FabricSpecimens,
+    testing::Values(FabricSpecimen{"fabric/ibnetdiscover-faked-hdr.txt",
+                                   "10 hosts, 10 cards, 8 switches, 7 links between them", 10},
+                    FabricSpecimen{"fabric/slurm-topology-1.conf",
+                                   "10000 hosts, 529 switches, 528 links between them", 500},
+                    FabricSpecimen{"fabric/slurm-topology-4-two-roots.conf",
+                                   "400 hosts, 22 switches, 20 links between them", 200},
+                    FabricSpecimen{"fabric/slurm-topology-oci-sim-tree.conf",
+                                   "96 hosts, 19 switches, 18 links between them", 96}),
     [](const auto& parameter) {
       std::string name = fs::path(parameter.param.file).stem().string();
       std::replace_if(

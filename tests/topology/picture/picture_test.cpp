@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "../cluster_fixture.hpp"
+#include "../temporary_file.hpp"
 #include "base/document.hpp"
 #include "topology/node_tree.hpp"
 #include "topology/picture/network_levels.hpp"
@@ -101,9 +102,33 @@ TEST(NetworkPicture, AGreatNetworkIsOneBoxForEachLevel) {
   ClusterRequest request = request_of(512, "hgx-h100", "infiniband-400g");
   request.topology = "leaf-spine";
   const std::string dot = network_dot(Cluster(request));
-  EXPECT_THAT(dot, HasSubstr("512 nodes\\n4096 GPUs, 4096 cards"));
+  EXPECT_THAT(dot, HasSubstr("512 nodes\\n4096 GPUs\\n4096 cards"));
   EXPECT_THAT(dot, HasSubstr("128 switches\\nleaf0 .. leaf127"));
   EXPECT_LT(dot.size(), 4000U);
+}
+
+TEST(NetworkPicture, SwitchesThatLeadNowhereAreCounted) {
+  // Of four leaves one is used: the others, the spine and what is above it lead to none of its nodes.
+  TemporaryFile file(R"(transport = "infiniband"
+[link]
+rate = "200 Gb/s"
+efficiency = 0.9
+latency = "2 us"
+[graph]
+switches = ["a", "b", "c", "d", "spine"]
+links = [["a", "spine", "200 Gb/s"], ["b", "spine", "200 Gb/s"], ["c", "spine", "200 Gb/s"], ["d", "spine", "200 Gb/s"]]
+nics = [["node[0-1].nic*", "a"], ["node[2-3].nic*", "b"], ["node[4-5].nic*", "c"], ["node[6-7].nic*", "d"]]
+)");
+  const auto text_of = [&](int nodes) {
+    ClusterRequest request = request_of(nodes, "pcie-l40s", file.path());
+    request.topology = "graph";
+    return network_text(Cluster(request));
+  };
+  EXPECT_THAT(text_of(2), HasSubstr("4 further switches lead to none of these nodes"));
+  EXPECT_THAT(text_of(2), Not(HasSubstr("level 2")));
+  EXPECT_THAT(text_of(4), HasSubstr("level 1: 2 switches, a, b\n"));
+  EXPECT_THAT(text_of(4), HasSubstr("level 2: 1 switch, spine\n  2 further switches"));
+  EXPECT_THAT(text_of(8), Not(HasSubstr("further")));
 }
 
 TEST(TopologyJson, HoldsEveryDeviceAndLink) {
