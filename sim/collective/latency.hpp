@@ -31,12 +31,13 @@ struct GroupTraits {
 ///     direct        all_to_all: base + (n - p) per remote peer + y; send_recv: base + one hop
 ///     x             NCCL's constant + y (LL, LL128), + r y (Simple); r = 1.3 with GPUDirect, 1.9 without
 ///
-/// Source: pathfinder_collectives.md section 4, form (e); constants and their origin in nccl.toml.
+/// Source: NCCL's own form (NVIDIA/nccl src/graph/tuning.cc) with y and r fitted on published nccl-tests
+/// tables; constants and their origin in nccl.toml.
 [[nodiscard]] Seconds start_latency(const NcclConstants& constants, Operation operation, Algorithm algorithm,
                                     Protocol protocol, const GroupTraits& traits);
 
 /// Extra time until all channels run full: f L D / (D + 1.5 L). It is a latency, not a share of the rate: on
-/// NVLink machines it grows until about 32 MiB and then stays (facts: pathfinder section 1). Never falls with
+/// NVLink machines it grows until about 32 MiB and then stays (published nccl-tests tables). Never falls with
 /// D.
 /// @param factor  f
 [[nodiscard]] Seconds fill_time(const NcclConstants& constants, double factor, Seconds latency,

@@ -38,9 +38,9 @@ struct Message {
 /// - tree: two binary trees over the nodes, each carrying half of S up and down each of its edges, dealt out
 /// over the
 ///   NICs; inside a node a chain from the GPU at the NIC, S both ways.
-/// - nvls: every GPU sends and receives S (1 + 1/n) over its links to the switch (facts: pathfinder section
-/// 5, rule 1); for an all_gather it sends its S/n once and receives S, for a reduce_scatter the reverse.
-/// Across nodes with network reduction as collnet.
+/// - nvls: every GPU sends and receives S (1 + 1/n) over its links to the switch (bus bandwidth u
+/// 2(n-1)/(n+1) of 5 to 8 H200 and B200); for an all_gather it sends its S/n once and receives S, for a
+/// reduce_scatter the reverse. Across nodes with network reduction as collnet.
 /// - nvls_tree: the same with n of the node, and the tree's bytes between the nodes.
 /// - collnet: the NICs of a node together carry S up and S down (all_gather: the node's part up, S down;
 /// reduce_scatter the reverse), and a leaf S to the root of each NIC's tree and back; inside the node a chain
@@ -53,7 +53,8 @@ struct Message {
 /// - direct: all_to_all sends S/n from each rank to each other one; send_recv S from each rank to the next
 /// one.
 ///
-/// Sources: NCCL's rings and double trees as nccl_model.md describes them; semantics 13.1 I2, I5.
+/// Sources: NCCL's rings and double trees (NVIDIA/nccl src/graph/{rings,trees}.cc); bytes of a ring:
+/// nccl-tests doc/PERFORMANCE.md.
 class LinkLoads {
  public:
   explicit LinkLoads(const NodePaths& paths) : paths_(paths) {}

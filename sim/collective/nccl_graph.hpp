@@ -32,7 +32,7 @@ struct NcclGraphs {
 /// half the rate. Trees have the channels of the rings and, across nodes, the highest rate inside that fits
 /// them; a chain uses one link less than a ring, so g / (g - 1) of the rate is there. NVLS has a channel for
 /// each GPU, which loads its own links twice and those of the others once. What no rate fits is one channel
-/// of 0.1 GB/s. Source: nccl_model.md section 8.
+/// of 0.1 GB/s. Source: NVIDIA/nccl src/graph/search.cc.
 [[nodiscard]] NcclGraphs nccl_graphs(const NcclTuningConstants& constants, const NcclTopology& topology);
 
 /// Channels of collectives in all: the graph's and their copies (src/graph/connect.cc).

@@ -25,8 +25,8 @@ struct NcclCommunicator {
 ///     T(B) = L + B / W    (trees: W times a factor of B; rings of an all_reduce across nodes: 1.4 L)
 ///
 /// The way with the least T is NCCL's choice. These times rank; they are known to be too short (by a factor
-/// of four and more over TCP) and are used for nothing else. Equations and constants: nccl_model.md sections
-/// 1 to 7, 9 (NVIDIA/nccl src/graph/tuning.cc, src/enqueue.cc).
+/// of four and more over TCP) and are used for nothing else. Equations and constants: NVIDIA/nccl
+/// src/graph/tuning.cc, src/enqueue.cc.
 class NcclTuning {
  public:
   NcclTuning(const NcclTuningConstants& constants, const NcclCommunicator& communicator);
