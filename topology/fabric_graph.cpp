@@ -109,9 +109,9 @@ struct FabricGraph::Implementation {
   std::vector<FabricPort> ports;  ///< with what faults leave of their rate
   NetworkPlan plan;
   SwitchGraph graph;
-  std::vector<int> component;
-  bool fixed{};
-  std::vector<int> along_leaves;  ///< by switch
+  std::vector<int> component;     ///< by switch
+  bool fixed{};                   ///< static routing
+  std::vector<int> along_leaves;  ///< by port: its number as D-mod-K counts
   int first_nic_link{};           ///< port number n: up 2n, down 2n + 1
   std::unique_ptr<NetworkRoutes> routes;
 };

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/diagnostic.hpp"
+#include "base/hash.hpp"
 #include "topology/network_routes.hpp"
 
 namespace stepcast {
@@ -15,14 +16,6 @@ namespace {
 using Graph = boost::compressed_sparse_row_graph<boost::directedS>;
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
-
-/// A well-mixed 64-bit hash (the finalizer of splitmix64, Steele et al. 2014).
-std::uint64_t mixed(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15U;
-  x = (x ^ (x >> 30U)) * 0xbf58476d1ce4e5b9U;
-  x = (x ^ (x >> 27U)) * 0x94d049bb133111ebU;
-  return x ^ (x >> 31U);
-}
 
 /// What is known about one destination.
 struct Field {
@@ -171,8 +164,8 @@ const Arc* SwitchGraph::between(int from, int to) const {
 }
 
 std::size_t RoutingRule::hashed(int port, int peer, int flow, int place, std::size_t choices) const {
-  std::uint64_t hash = mixed(seed);
-  for (const int part : {port, peer, flow, place}) hash = mixed(hash ^ static_cast<std::uint64_t>(part));
+  std::uint64_t hash = splitmix64(seed);
+  for (const int part : {port, peer, flow, place}) hash = splitmix64(hash ^ static_cast<std::uint64_t>(part));
   return hash % choices;
 }
 

@@ -6,15 +6,10 @@
 #include <tuple>
 #include <utility>
 
+#include "base/hash.hpp"
+
 namespace stepcast {
 namespace {
-
-/// Finalizer of SplitMix64: every bit of the result depends on every bit of the value.
-std::uint64_t mixed(std::uint64_t value) {
-  value = (value ^ (value >> 30U)) * 0xbf58476d1ce4e5b9U;
-  value = (value ^ (value >> 27U)) * 0x94d049bb133111ebU;
-  return value ^ (value >> 31U);
-}
 
 struct Colour {
   std::uint64_t high{}, low{};
@@ -22,7 +17,7 @@ struct Colour {
 
   /// This colour after `what`: depends on the order.
   [[nodiscard]] Colour then(std::uint64_t what) const {
-    return {mixed(high * 0x9e3779b97f4a7c15U + what), mixed((low ^ what) + 0xd1b54a32d192ed03U)};
+    return {mixed(high * golden_ratio + what), mixed((low ^ what) + 0xd1b54a32d192ed03U)};
   }
   [[nodiscard]] Colour then(Colour other) const { return then(other.high).then(other.low); }
   /// Sums do not depend on the order: the colour of a set with repetitions.

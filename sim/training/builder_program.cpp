@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "base/diagnostic.hpp"
+#include "base/hash.hpp"
 #include "sim/engine/fold.hpp"
 #include "sim/training/builder.hpp"
 
@@ -16,14 +17,7 @@ namespace {
 /// groups meet, and move at the pace of the slowest group. Unfolded runs simulate every rank nonetheless.
 constexpr int most_classes = 512;
 
-std::uint64_t mixed(std::uint64_t x) {  // the finalizer of splitmix64 (Steele et al. 2014)
-  x += 0x9e3779b97f4a7c15U;
-  x = (x ^ (x >> 30U)) * 0xbf58476d1ce4e5b9U;
-  x = (x ^ (x >> 27U)) * 0x94d049bb133111ebU;
-  return x ^ (x >> 31U);
-}
-
-std::uint64_t joined(std::uint64_t a, std::uint64_t b) { return mixed(a ^ mixed(b)); }
+std::uint64_t joined(std::uint64_t a, std::uint64_t b) { return splitmix64(a ^ splitmix64(b)); }
 
 /// To nine digits, so that sums in another order are the same.
 std::uint64_t rounded(double value) {

@@ -2,21 +2,18 @@
 
 #include <cstdint>
 
+#include "base/hash.hpp"
+
 namespace stepcast::detail {
 
 /// SplitMix64: the same numbers on every platform, which the distributions of <random> are not.
-/// Source of the constants: G. Steele, D. Lea, C. Flood, "Fast splittable pseudorandom number generators",
-/// 2014, as published by S. Vigna (splitmix64, public domain).
 class SplitMix64 {
  public:
   explicit SplitMix64(std::uint64_t seed) : state_(seed) {}
 
   std::uint64_t next() {
-    state_ += 0x9e3779b97f4a7c15U;
-    std::uint64_t z = state_;
-    z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;
-    z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
-    return z ^ (z >> 31U);
+    state_ += golden_ratio;
+    return mixed(state_);
   }
 
   /// Uniform, never 0 nor 1.
