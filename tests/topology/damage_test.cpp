@@ -110,6 +110,31 @@ TEST(Damage, ThatNamesNothingOrKillsTheJobIsRefused) {
   EXPECT_THAT(about("node1.nic0"), testing::HasSubstr("no network card left"));
 }
 
+// Every wire of GPU 5 is cut, PCIe as well as NVLink; any one that is left is a way.
+TEST(Damage, ThatCutsAGpuOffIsRefused) {
+  ClusterRequest request = request_of(1, "hgx-h100", "infiniband-400g");
+  std::vector<std::string> wires;
+  const Cluster whole(request);
+  const int gpu = whole.device_named("node0.gpu5");
+  for (const Link& link : whole.links())
+    if (link.from == gpu)
+      wires.push_back("node0.gpu5 - " + whole.devices()[static_cast<std::size_t>(link.to)].name);
+  for (const std::string& wire : wires) request.faults.push_back({wire, 0});
+  EXPECT_EQ(complaint_about(request), "node0: no way is left between gpu0 and gpu5");
+  request.faults.pop_back();
+  EXPECT_EQ(complaint_about(request), "");
+}
+
+// Four nodes of eight cards hang on each leaf: node1's are leaf0's, not leaf3's.
+TEST(Damage, OfACableNamesTheSwitchThatItHangsOn) {
+  ClusterRequest request = request_of(32, "hgx-h100", "infiniband-400g");
+  request.topology = "leaf-spine";
+  request.faults = {{"node1.nic0 - leaf0", 0.5}};
+  EXPECT_EQ(complaint_about(request), "");
+  request.faults = {{"node1.nic0 - leaf3", 0.5}};
+  EXPECT_EQ(complaint_about(request), "no link joins node1.nic0 and leaf3");
+}
+
 TEST(NodeGroups, BringTheirOwnServerCardsAndRate) {
   ClusterRequest request = request_of(3, "hgx-h100", "infiniband-400g");
   request.node_groups = {{1, 1, request.node, gigabits_per_second(200), 4},

@@ -157,5 +157,18 @@ TEST(StaticRouting, AShiftUsesEverySpineOnce) {
   EXPECT_EQ(used.size(), 32U);
 }
 
+// The cards of a rail's leaf are every eighth by node, yet those of one leaf are spread over all 32 spines:
+// each of the second group's 32 nodes, asked by a card of another rail, comes down its own.
+TEST(StaticRouting, SpreadsTheCardsOfARailOverAllSpines) {
+  const Cluster cluster(fabric_request(64, "rail-optimized", 1, "static"));
+  std::set<int> used;
+  for (int node = 32; node < 64; ++node) {
+    const std::vector<int> way = cluster.route(cluster.nic_device(0, 3), cluster.nic_device(node, 5));
+    ASSERT_EQ(way.size(), 4U);
+    used.insert(way[2]);
+  }
+  EXPECT_EQ(used.size(), 32U);
+}
+
 }  // namespace
 }  // namespace stepcast

@@ -62,6 +62,17 @@ TEST_F(Dgx1, RingsAcrossNodesLeaveTheMeshFasterThanTheNics) {
   EXPECT_NEAR(plateau(model, Operation::all_reduce, all_of(*pair), forced(Algorithm::ring)), 50, 1e-3);
 }
 
+// Four cards of 25 GB/s limit, one by each GPU: every ring leaves the node by a GPU of its own, so that no
+// card is shared and none idles.
+TEST(MeshRings, AcrossNodesLeaveByEveryGpu) {
+  ClusterRequest request = request_of("hgx-a100-4gpu", 2, "infiniband-200g");
+  request.fabric.efficiency = 1;
+  request.fabric.nics_per_node = 4;
+  const auto pair = cluster_of(request);
+  const CollectiveModel model(pair, ideal_links(8.0));
+  EXPECT_NEAR(plateau(model, Operation::all_reduce, all_of(*pair), forced(Algorithm::ring)), 100, 1e-3);
+}
+
 TEST(SpreadPaths, VisitEveryMemberAndEndAtAnExit) {
   const Connections full = [](int a, int b) { return a == b ? 0 : 1; };
   const auto paths = spread_paths({0, 1, 2, 3}, {{0, {1}, {}}, {2, {3}, {}}}, full);

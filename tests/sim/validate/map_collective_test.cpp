@@ -73,6 +73,18 @@ TEST(MapCollective, BlankCardsAreFilledFromNameAndPlatformAndListed) {
   EXPECT_THAT(row.assumed, ElementsAre(HasSubstr("8 network cards a node"), HasSubstr("200 Gb/s")));
 }
 
+// All-reduce on 16 ranks moves 2 * 15 / 16 as much as it reduces: 18.75 GB/s of bus are 10 of algorithm.
+TEST(MapCollective, BusBandwidthAloneGivesATime) {
+  const MappedCollective row = mapped({{"time_us", ""}, {"busbw_GBps", "18.75"}});
+  EXPECT_NEAR(row.measured.value, 1048576 / 10e9, 1e-12);
+  EXPECT_EQ(row.timing, "back-computed");
+}
+
+TEST(MapCollective, AServerThatStandsInForAnotherIsAssumed) {
+  EXPECT_THAT(mapped({{"gpu", "H20-96GB"}}).assumed, ElementsAre(HasSubstr("H20 on the links of H100")));
+  EXPECT_THAT(mapped({{"gpu", "B300"}}).assumed, testing::Contains(HasSubstr("B300 on the links of B200")));
+}
+
 TEST(MapCollective, NumbersInTheNetworksNameAreRead) {
   const MappedCollective row = mapped(
       {{"nics_per_node", ""}, {"nic_gbps", ""}, {"inter_network", "RoCEv2 4x100G"}, {"transport", "roce"}});
