@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "calibrate/backend.hpp"
+#include "sim/cost/cost.hpp"
+
+namespace stepcast {
+
+/// One thing to measure. Only the fields of its kind count.
+struct Measurement {
+  enum class Kind {
+    gemm,        ///< rows, columns, depth, transposes, dtype
+    attention,   ///< samples, heads, head_dim, length, pass, dtype
+    kernel,      ///< operation, elements, columns, pass, dtype: a memory-bound operator
+    launch,      ///< CPU time to launch one kernel
+    host_copy,   ///< bytes, between host and device
+    collective,  ///< collective, bytes, ranks
+    overlap,     ///< the gemm beside the collective
+    sustained    ///< the gemm for seconds: clock under load, spread between devices
+  };
+  Kind kind{};
+  Dtype dtype{Dtype::fp32};
+  Pass pass{Pass::forward};
+  std::int64_t rows{}, columns{}, depth{};
+  bool transpose_a{}, transpose_b{};
+  std::int64_t samples{}, heads{}, head_dim{}, length{};
+  /// The last word of the operators' names that it stands for (norm, bias, activation, residual, embedding,
+  /// cross_entropy), or copy, adamw.
+  std::string operation;
+  std::int64_t elements{};
+  Bytes moved;  ///< kernels: bytes that the cost model counts for it (CostModel::operator_work)
+  Operation collective{};
+  Bytes bytes;             ///< of a collective as nccl-tests counts it, or of a copy
+  std::vector<int> ranks;  ///< of the meeting
+  std::string group;       ///< "all", "node", "across", "rail 1"
+  int nodes{1};            ///< that `ranks` are on
+  bool to_device{true};    ///< host_copy
+};
+
+/// What it took: the median over repeats of the slowest rank's time.
+struct Measured {
+  Measurement what;
+  Seconds median, low, high;  ///< low and high: 95 % confidence interval of the median
+  double spread{};            ///< relative standard deviation from run to run, robust (1.4826 MAD / median)
+  std::vector<Seconds> by_rank;  ///< each rank's own median
+  int repeats{};
+  Seconds host;   ///< launch: CPU time of one; collective on hosts: CPU time per call; else CPU time to issue
+  Seconds alone;  ///< overlap: the gemm without the collective; `median` is beside it
+  CollectiveFacts facts;
+};
+
+/// All that one calibration measured, and on what.
+struct MeasuredSet {
+  DeviceFacts device;
+  std::string node;    ///< name of the [links] section: a node preset, or "cpu-host"
+  std::string fabric;  ///< link class between nodes: "ethernet-1g"; empty with one node
+  BytesPerSecond link_rate;
+  int nodes{1}, ranks{1}, ranks_per_node{1};
+  std::vector<std::string> hosts;
+  std::string measured_on;  ///< "2026-12-01, node7 node8"
+  std::vector<Measured> results;
+};
+
+}  // namespace stepcast
