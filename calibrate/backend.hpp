@@ -31,13 +31,13 @@ struct CollectiveFacts {
 
 /// Ranks that communicate. Calls of one communicator run one after the other, in the order of start(), beside
 /// what the compute stream does.
-class Communicator {
+class DeviceCommunicator {
  public:
   using Ticket = int;
-  Communicator() = default;
-  Communicator(const Communicator&) = delete;
-  Communicator& operator=(const Communicator&) = delete;
-  virtual ~Communicator() = default;
+  DeviceCommunicator() = default;
+  DeviceCommunicator(const DeviceCommunicator&) = delete;
+  DeviceCommunicator& operator=(const DeviceCommunicator&) = delete;
+  virtual ~DeviceCommunicator() = default;
   [[nodiscard]] virtual int rank() const = 0;
   [[nodiscard]] virtual int size() const = 0;
   /// The call begins when the compute stream has done all that it was given before; returns at once.
@@ -59,10 +59,10 @@ class Backend {
   Backend& operator=(const Backend&) = delete;
   virtual ~Backend() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;  ///< "host", "cuda"
-  [[nodiscard]] virtual Device& device() = 0;
+  [[nodiscard]] virtual ComputeDevice& device() = 0;
   /// Of these ranks of the meeting, in this order, which must hold the caller. All of them call, in the same
   /// order of communicators.
-  [[nodiscard]] virtual std::unique_ptr<Communicator> communicator(const std::vector<int>& ranks) = 0;
+  [[nodiscard]] virtual std::unique_ptr<DeviceCommunicator> communicator(const std::vector<int>& ranks) = 0;
   /// Processes of other people that use the device now ("pid 4711 (python)"); empty: none.
   [[nodiscard]] virtual std::vector<std::string> neighbours() const = 0;
 };

@@ -59,7 +59,7 @@ struct GemmCall {
 
 /// Unfused or fused causal attention of `samples` sequences. `qkv` is (samples x length) rows of 3 x heads x
 /// head_dim; `output` rows of heads x head_dim. `saved` keeps what the backward needs
-/// (Device::attention_saved elements of `qkv`'s type).
+/// (attention_saved elements of `qkv`'s type).
 struct AttentionCall {
   Tensor qkv, output, saved;
   std::int64_t samples{}, length{}, heads{}, head_dim{};
@@ -87,12 +87,12 @@ struct Sample {
 /// `columns`. Activations and weights are of the tensors' type; gradients of weights, statistics, loss and
 /// optimizer states are fp32. Kernels that produce gradients of weights add to what is there.
 /// Not safe to share between threads. All throw MachineError.
-class Device {
+class ComputeDevice {
  public:
-  Device() = default;
-  Device(const Device&) = delete;
-  Device& operator=(const Device&) = delete;
-  virtual ~Device() = default;
+  ComputeDevice() = default;
+  ComputeDevice(const ComputeDevice&) = delete;
+  ComputeDevice& operator=(const ComputeDevice&) = delete;
+  virtual ~ComputeDevice() = default;
 
   [[nodiscard]] virtual const DeviceFacts& facts() const = 0;
 

@@ -35,7 +35,7 @@ struct TrainOptions {
 /// Why the trainer can't run this model or strategy ("operator attention.rotary is not built into the
 /// trainer"); empty when it can.
 [[nodiscard]] std::string cannot_train(const Model& model, const TrainingSection& training,
-                                       const Device& device);
+                                       const ComputeDevice& device);
 
 /// Trains `model` from random weights on generated data with the strategy, as docs/strategies.md describes
 /// stepcast-trainer. All ranks of the meeting call it alike. A measured workload is paced: its layers'
