@@ -4,7 +4,8 @@ set -euo pipefail
 cd "$(dirname "$0")"
 
 packages=(g++ cmake ninja-build clang-format libboost-dev libtomlplusplus-dev rapidjson-dev libgtest-dev
-  libgmock-dev libbenchmark-dev libpugixml-dev graphviz)
+  libgmock-dev libbenchmark-dev libpugixml-dev graphviz libeigen3-dev zlib1g-dev libgloo-dev libopenmpi-dev openmpi-bin iproute2
+  util-linux)
 
 install_packages() {
   local missing=()
