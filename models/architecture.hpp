@@ -92,7 +92,14 @@ struct EncoderDecoderArchitecture {
   double target_share{0.25};
 };
 
+/// A multi-layer perceptron: `layers` products of `hidden` features with bias and activation, and a
+/// classifier.
+struct MlpArchitecture {
+  std::int64_t inputs{}, hidden{}, layers{}, classes{};
+  Activation activation{Activation::gelu};
+};
+
 using Architecture = std::variant<TransformerArchitecture, EncoderDecoderArchitecture,
-                                  VisionTransformerArchitecture, ResnetArchitecture>;
+                                  VisionTransformerArchitecture, ResnetArchitecture, MlpArchitecture>;
 
 }  // namespace stepcast

@@ -3,6 +3,7 @@
 #include "base/document.hpp"
 #include "models/encoder_decoder.hpp"
 #include "models/huggingface.hpp"
+#include "models/mlp.hpp"
 #include "models/presets.hpp"
 #include "models/resnet.hpp"
 #include "models/transformer.hpp"
@@ -16,6 +17,7 @@ namespace {
 Model build(const Architecture& architecture, const std::string& name, const ModelRequest& request,
             std::optional<std::int64_t> default_length, const SourcePlace& place) {
   if (const auto* resnet = std::get_if<ResnetArchitecture>(&architecture)) return build_resnet(*resnet, name);
+  if (const auto* mlp = std::get_if<MlpArchitecture>(&architecture)) return build_mlp(*mlp, name);
   if (const auto* vit = std::get_if<VisionTransformerArchitecture>(&architecture)) {
     return build_vision_transformer(*vit, name);
   }

@@ -29,6 +29,7 @@ namespace stepcast::config {
 [[nodiscard]] Architecture read_t5(ConfigReader& reader);
 [[nodiscard]] Architecture read_vit(ConfigReader& reader);
 [[nodiscard]] Architecture read_resnet(ConfigReader& reader);
+[[nodiscard]] Architecture read_mlp(ConfigReader& reader);
 
 /// head_dim = hidden / heads where it is not given; faults where a division has a rest.
 void finish_heads(ConfigReader& reader, TransformerArchitecture& shape, ConfigReader::Keys hidden_keys,

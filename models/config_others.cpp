@@ -89,4 +89,17 @@ Architecture read_resnet(ConfigReader& reader) {
   return shape;
 }
 
+/// No class of Hugging Face's: the keys are those that their configurations use for the same things.
+Architecture read_mlp(ConfigReader& reader) {
+  MlpArchitecture shape;
+  shape.inputs = reader.size({"input_size"}, widest);
+  shape.hidden = reader.size({"hidden_size"}, widest);
+  shape.layers = reader.size({"num_hidden_layers"}, most_layers);
+  shape.classes = reader.size({"num_labels"}, widest);
+  shape.activation = read_activation(reader, {"hidden_act"}, Activation::gelu);
+  if (shape.activation == Activation::silu)
+    reader.fault({"hidden_act"}, "an mlp's activation must be gelu or relu");
+  return shape;
+}
+
 }  // namespace stepcast::config

@@ -23,8 +23,8 @@ const std::map<std::string, Reader, std::less<>>& readers() {
       {"mpt", config::read_mpt},         {"opt", config::read_opt},
       {"phi3", config::read_phi3},       {"qwen2", config::read_qwen2},
       {"qwen3", config::read_qwen3},     {"qwen3_moe", config::read_qwen3_moe},
-      {"resnet", config::read_resnet},   {"t5", config::read_t5},
-      {"vit", config::read_vit}};
+      {"mlp", config::read_mlp},         {"resnet", config::read_resnet},
+      {"t5", config::read_t5},           {"vit", config::read_vit}};
   return table;
 }
 

@@ -130,5 +130,13 @@ TEST(Flops, OfAVisionTransformerAreTwiceItsMultiplyAdds) {
   EXPECT_EQ(attention_flops(model), 24 * 4 * 1024.0 * 197 * 197);
 }
 
+// Every weight but the first layer's meets three products of 2 FLOPs; the first needs no input gradient.
+TEST(Flops, AnMlpsFirstProductNeedsNoInputGradient) {
+  const Model model = preset("stepcast-mlp");
+  const double first = 2.0 * 512 * 1024, others = 2.0 * (3 * 1024 * 1024 + 1024 * 256);
+  EXPECT_DOUBLE_EQ(forward_flops(model).value, first + others);
+  EXPECT_DOUBLE_EQ(backward_flops(model).value, first + 2 * others);
+}
+
 }  // namespace
 }  // namespace stepcast

@@ -42,9 +42,11 @@ INSTANTIATE_TEST_SUITE_P(
                     Expected{"bloom-560m", 559'214'592}, Expected{"bloom-7b1", 7'069'016'064},
                     Expected{"bloom-176b", 176'247'271'424}, Expected{"bert-base", 109'482'240},
                     Expected{"bert-large", 335'141'888}, Expected{"resnet-50", 25'557'032},
-                    Expected{"resnet-101", 44'549'160}, Expected{"resnet-152", 60'192'808},
-                    Expected{"t5-large", 737'668'096}, Expected{"t5-base", 222'903'552},
-                    Expected{"vit-b-16", 86'567'656}, Expected{"vit-l-16", 304'326'632}),
+                    // (512 + 3 * 1024) * 1024 weights and 4 * 1024 biases, then 1025 * 256.
+                    Expected{"stepcast-mlp", 3'936'512}, Expected{"resnet-101", 44'549'160},
+                    Expected{"resnet-152", 60'192'808}, Expected{"t5-large", 737'668'096},
+                    Expected{"t5-base", 222'903'552}, Expected{"vit-b-16", 86'567'656},
+                    Expected{"vit-l-16", 304'326'632}),
     test_name);
 
 }  // namespace
