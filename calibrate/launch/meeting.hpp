@@ -27,6 +27,7 @@ struct Rendezvous {
   int rank{}, size{1};
   std::string address;  ///< host name or address of rank 0; empty: alone, or MPI tells it
   int port{};           ///< 0: rank 0 takes any, which MPI tells
+  std::string job;      ///< what the ranks of one job have in common, so that two jobs don't mix
   std::string launcher{"none"};
 };
 /// @throws MachineError naming the variable that is missing or wrong, and what to set
@@ -55,7 +56,8 @@ class Meeting {
   [[nodiscard]] virtual std::string broadcast(const std::string& text_of_rank_0) = 0;
   /// What this rank does from now on, and for how long at most; "" ends it.
   virtual void doing(const std::string& what, Seconds at_most) = 0;
-  /// Runs once, on rank 0, before an abort ends the process.
+  /// Runs once, on rank 0, before an abort or SIGINT ends the process; on a thread of the meeting, whatever
+  /// the main thread does then. It has ten seconds.
   virtual void on_abort(std::function<void()> keep_what_was_done) = 0;
   /// This rank can't go on: tells the others why, so that they end, too. Returns; the caller then throws.
   virtual void abandon(const std::string& why) = 0;
