@@ -227,7 +227,7 @@ void compare(const ParsedOptions& options, const Scenario& scenario, const std::
     const NcclTestsRun& run = log.runs.front();
     if (!run.places.empty()) fit.measured_on = run.places.front().gpu + ", " + run.places.front().host;
     fit.nccl_version = run.nccl_version;
-    write_atomically(*file, profile_text(fit));
+    write_atomically(*file, profile_text({fit}));
     std::cerr << "note: " << *file << " holds the " << fit.points.size()
               << " sizes: stepcast run ... --profile " << *file << "\n";
   }

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <iostream>
 
+#include "cli/import_profile.hpp"
 #include "cli/options.hpp"
 #include "cli/topology.hpp"
 
@@ -8,32 +9,60 @@ namespace stepcast {
 namespace {
 
 const std::vector<OptionSpec> specs = {
-    {"--as", "KIND", "topology; workload, profile and scenario are known, not built yet", false},
+    {"--as", "KIND", "profile or topology; workload and scenario are known, not built yet", false},
     {"--out", "FILE.toml", "the file to write; stdout by default", false},
-    {"--set", "key=value", "a figure that the file does not hold; may be repeated", false},
+    {"--scenario", "FILE", "profile: its [cluster] says what a log does not", false},
+    {"--operation", "NAME", "profile: what a log measured that does not say it: all_reduce, ...", false},
+    {"--ranks", "N", "profile: ranks of a log that does not say them", false},
+    {"--nodes", "N", "profile: hosts of a log that does not say them", false},
+    {"--node", "NAME", "profile: the node type, for calls inside one node: hgx-h100", false},
+    {"--fabric", "NAME", "profile: the network between nodes: infiniband-400g", false},
+    {"--link-rate", "RATE", "profile: rate of a card; that of the fabric by default", false},
+    {"--in-place", "", "profile: take the in-place half of nccl-tests' tables", false},
+    {"--set", "key=value", "topology: a figure that the file does not hold; may be repeated", false},
     {"--help", "", "this text", false},
 };
+
+std::string help() {
+  return "usage: stepcast import FILE... --as profile [--out FILE.toml] [options]\n"
+         "       stepcast import FILE --as topology [--out FILE.toml] [--set key=value]...\n"
+         "\n"
+         "profile: what other programs measured, as a profile for run --profile. Takes logs of nccl-tests, "
+         "several at\n"
+         "once, gzip'd or not; each operation and group becomes a [[collective]].\n"
+         "topology: the same as stepcast topology import FILE; its help lists formats and keys.\n"
+         "\n"
+         "options:\n" +
+         list_options(specs) +
+         "\n"
+         "examples:\n"
+         "  stepcast import all_reduce.log all_gather.log --as profile --scenario mine.toml --out "
+         "mine-network.toml\n"
+         "  stepcast import all_reduce.log --as profile --nodes 2 --fabric infiniband-400g --out net.toml\n"
+         "  nvidia-smi topo -m > topo.txt; stepcast import topo.txt --as topology --out node.toml\n"
+         "\n"
+         "docs/import.md says what becomes what.\n";
+}
 
 }  // namespace
 
 ExitCode import_command(const Arguments& arguments) {
   const ParsedOptions options = parse_options(arguments, specs, "import");
   if (options.has("--help")) {
-    std::cout << "usage: stepcast import FILE --as topology [--out FILE.toml] [--set key=value]...\n\n"
-                 "The same as stepcast topology import FILE; its help lists formats and keys.\n\noptions:\n" +
-                     list_options(specs);
+    std::cout << help();
     return ExitCode::done;
   }
   const auto kind = options.value("--as");
-  const std::vector<std::string> kinds{"topology", "workload", "profile", "scenario"};
-  if (!kind) throw usage_error("import: as what?", "write --as topology");
+  const std::vector<std::string> kinds{"profile", "topology", "workload", "scenario"};
+  if (!kind) throw usage_error("import: as what?", "write --as profile or --as topology");
   if (std::find(kinds.begin(), kinds.end(), *kind) == kinds.end())
     throw usage_error("import: unknown kind \"" + *kind + "\"", suggest(*kind, kinds));
+  if (options.positionals.empty())
+    throw usage_error("import: which file?", "stepcast import FILE --as " + *kind + " --out FILE.toml");
+  if (*kind == "profile") return import_profile(options);
   if (*kind != "topology") throw usage_error("import: --as " + *kind + ": known, not built yet");
   if (options.positionals.size() != 1)
-    throw usage_error(
-        "import: " + std::string(options.positionals.empty() ? "which file?" : "one topology at a time"),
-        "stepcast import FILE --as topology --out FILE.toml");
+    throw usage_error("import: one topology at a time", "stepcast import FILE --as topology --out FILE.toml");
   return import_topology_file("import --as topology", options.positionals.front(), options.value("--out"),
                               options.values("--set"));
 }

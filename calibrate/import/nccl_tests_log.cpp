@@ -8,7 +8,7 @@
 #include <set>
 
 #include "base/diagnostic.hpp"
-#include "base/document.hpp"
+#include "calibrate/import/byte_source.hpp"
 #include "sim/report/nccl_tests.hpp"
 
 namespace stepcast {
@@ -62,6 +62,7 @@ class LogReader {
   void line(std::string_view text, unsigned number) {
     number_ = number;
     if (text.ends_with('\r')) text.remove_suffix(1);
+    date_in(text);
     if (text.find(" NCCL ") != std::string_view::npos) {
       static const std::regex info(
           R"(([A-Za-z][A-Za-z0-9_.-]*):\d+:\d+ \[[0-9a-z]+\] NCCL (INFO|WARN|TRACE|VERSION|ABORT))");
@@ -127,6 +128,11 @@ class LogReader {
     std::match_results<std::string_view::const_iterator> found;
     if (std::regex_search(text.begin(), text.end(), found, ranks)) info_ranks_ = std::stoi(found[2].str());
     if (std::regex_search(text.begin(), text.end(), found, network)) network_ = found[1].str();
+    if (text.find("NET/IB") != std::string_view::npos) cards_in(text);
+    if (text.find(" nNodes ") != std::string_view::npos) {
+      static const std::regex nodes(R"( nNodes (\d+))");
+      if (std::regex_search(text.begin(), text.end(), found, nodes)) info_nodes_ = std::stoi(found[1].str());
+    }
     if (text.find(" -> Algo ") != std::string_view::npos &&
         std::regex_search(text.begin(), text.end(), found, choice)) {
       const Bytes size(std::stod(found[2].str()));
@@ -139,6 +145,27 @@ class LogReader {
     }
     version_in(text);
     if (text.find(" NCCL WARN ") != std::string_view::npos) note_failure(text, true);
+  }
+
+  /// "NET/IB: [0] mlx5_0:uverbs0:1/RoCE provider=Mlx5 speed=100000 ..." of newer versions (Mb/s), "NET/IB :
+  /// Using [0]mlx5_0:1/IB [1]mlx5_1:1/IB ..." of all.
+  void cards_in(std::string_view text) {
+    static const std::regex kind(R"(\d+/(IB|RoCE)\b)");
+    static const std::regex speed(R"(\d+/(IB|RoCE)\b.* speed=(\d+))");
+    const std::string words(text);
+    for (std::sregex_iterator found(words.begin(), words.end(), kind), none; found != none; ++found)
+      card_kinds_.insert((*found)[1].str());
+    std::smatch found;
+    if (std::regex_search(words, found, speed))
+      card_rate_ = std::max(card_rate_, gigabits_per_second(std::stod(found[2].str()) / 1000));
+  }
+
+  /// "2024-05-01T10:00:00" or "2024-05-01 10:00:00", as launchers and newer NCCL write before lines.
+  void date_in(std::string_view text) {
+    if (!date_.empty() || text.find(':') == std::string_view::npos) return;
+    static const std::regex stamp(R"(\b(20\d\d-[01]\d-[0-3]\d)[T ][0-2]\d:[0-5]\d)");
+    std::match_results<std::string_view::const_iterator> found;
+    if (std::regex_search(text.begin(), text.end(), found, stamp)) date_ = found[1].str();
   }
 
   void version_in(std::string_view text) {
@@ -261,7 +288,7 @@ class LogReader {
     close_run();
     run_ = NcclTestsRun{};
     run_.line = number_;
-    info_ranks_ = 0;
+    info_ranks_ = info_nodes_ = 0;
   }
 
   void close_run() {
@@ -270,6 +297,10 @@ class LogReader {
     run_.tests_version = tests_version_;
     run_.nccl_version = nccl_version_;
     run_.network = network_;
+    run_.info_nodes = info_nodes_;
+    if (card_kinds_.size() == 1) run_.cards = *card_kinds_.begin();
+    if (card_rate_ > BytesPerSecond(0)) run_.card_rate = card_rate_;
+    run_.date = date_;
     if (run_.line == 0) run_.line = run_.rows.front().line;
     set_ranks();
     set_operation();
@@ -290,7 +321,29 @@ class LogReader {
     } else if (const int counted = ranks_by_columns()) {
       run_.ranks = counted;
       run_.ranks_from = "columns";
+      run_.ranks_between = ranks_allowed();
+      return;
     }
+    run_.ranks_between = {run_.ranks, run_.ranks};
+  }
+
+  /// Ranks for which the printed bandwidths, each half a unit of its last digit up or down, agree.
+  [[nodiscard]] std::pair<int, int> ranks_allowed() const {
+    std::pair<int, int> range{2, 1 << 20};
+    if (size_share() > 1.5) return {run_.ranks, run_.ranks};
+    constexpr double half_digit = 0.005;
+    for (const NcclTestsRow& row : run_.rows) {
+      for (const auto& timing : {row.out_of_place, row.in_place}) {
+        if (!timing || !(timing->algorithm_bandwidth > 1) || !(timing->bus_bandwidth > 1)) continue;
+        const double least =
+            (timing->bus_bandwidth - half_digit) / (timing->algorithm_bandwidth + half_digit);
+        const double most = (timing->bus_bandwidth + half_digit) / (timing->algorithm_bandwidth - half_digit);
+        if (least < 2)
+          range.first = std::max(range.first, static_cast<int>(std::ceil(2 / (2 - least) - 1e-9)));
+        if (most < 2) range.second = std::min(range.second, static_cast<int>(2 / (2 - most) + 1e-9));
+      }
+    }
+    return range;
   }
 
   /// Bus over algorithm bandwidth of the largest row.
@@ -305,17 +358,21 @@ class LogReader {
   /// all_gather and its like count elements of one rank, so that size = ranks x count x element; else 2
   /// (n-1)/n or (n-1)/n of the two bandwidths gives n.
   [[nodiscard]] int ranks_by_columns() const {
+    if (const double share = size_share(); share > 1.5) return static_cast<int>(std::lround(share));
+    const double ratio = bandwidth_ratio();
+    constexpr double nearly_two = 1.995;  // beyond 400 ranks the printed digits say nothing
+    if (ratio > 1.01 && ratio < nearly_two) return static_cast<int>(std::lround(2 / (2 - ratio)));
+    return 0;
+  }
+
+  /// size / (count x element) of the last row.
+  [[nodiscard]] double size_share() const {
     const NcclTestsRow& row = run_.rows.back();
     const double element = row.type.find("64") != std::string::npos || row.type == "double"  ? 8
                            : row.type == "float" || row.type.find("32") != std::string::npos ? 4
                            : row.type == "half" || row.type.find("16") != std::string::npos  ? 2
                                                                                              : 1;
-    const double share = row.size.value / (static_cast<double>(row.count) * element);
-    if (row.count > 0 && share > 1.5) return static_cast<int>(std::lround(share));
-    const double ratio = bandwidth_ratio();
-    constexpr double nearly_two = 1.995;  // beyond 400 ranks the printed digits say nothing
-    if (ratio > 1.01 && ratio < nearly_two) return static_cast<int>(std::lround(2 / (2 - ratio)));
-    return 0;
+    return row.count > 0 ? row.size.value / (static_cast<double>(row.count) * element) : 0;
   }
 
   void set_operation() {
@@ -353,9 +410,11 @@ class LogReader {
   std::optional<NcclTestsRow> open_;  ///< a row whose cells are not all there yet
   std::vector<std::string> cells_;
   std::optional<Operation> named_;
-  std::string named_from_, tests_version_, nccl_version_, network_, failure_;
+  std::string named_from_, tests_version_, nccl_version_, network_, failure_, date_;
+  std::set<std::string> card_kinds_;
+  BytesPerSecond card_rate_;
   bool has_root_{};
-  int info_ranks_{};
+  int info_ranks_{}, info_nodes_{};
   unsigned number_{}, table_line_{}, failure_line_{};
 };
 
@@ -381,6 +440,17 @@ int NcclTestsRun::hosts() const {
   return static_cast<int>(names.size());
 }
 
+int NcclTestsRun::nodes() const {
+  if (info_nodes > 0) return info_nodes;
+  std::vector<NcclTestsRank> sorted = places;
+  std::sort(sorted.begin(), sorted.end(),
+            [](const NcclTestsRank& a, const NcclTestsRank& b) { return a.rank < b.rank; });
+  for (std::size_t i = 1; i < sorted.size(); ++i) {
+    if (sorted[i].rank > sorted[i - 1].rank + 1 && sorted[i].host != sorted[i - 1].host) return 0;
+  }
+  return hosts();
+}
+
 NcclTestsLog parse_nccl_tests_log(std::string_view text, const std::string& file) {
   LogReader reader(file);
   unsigned number = 0;
@@ -397,7 +467,7 @@ NcclTestsLog parse_nccl_tests_log(std::string_view text, const std::string& file
 }
 
 NcclTestsLog read_nccl_tests_log(const std::string& file) {
-  return parse_nccl_tests_log(read_file(file), file);
+  return parse_nccl_tests_log(read_inflated(file), file);
 }
 
 std::vector<NcclTestsRow> rows_by_size(const NcclTestsLog& log, Operation operation, int ranks) {

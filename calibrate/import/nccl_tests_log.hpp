@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/units.hpp"
@@ -48,16 +49,25 @@ struct NcclTestsRun {
   std::string operation_from;          ///< "test name", "command line", "columns"
   int ranks{};                         ///< 0: not known
   std::string ranks_from;              ///< "rank lines", "NCCL INFO", "columns"
-  std::vector<NcclTestsRank> places;   ///< may be incomplete
-  int threads{}, gpus_per_thread{};    ///< of one process; 0: not printed
+  /// Fewest and most ranks that the printed digits allow; both `ranks` where something else says them.
+  std::pair<int, int> ranks_between;
+  int info_nodes{};                   ///< NCCL INFO "nNodes"; 0: not there
+  std::vector<NcclTestsRank> places;  ///< may be incomplete
+  int threads{}, gpus_per_thread{};   ///< of one process; 0: not printed
   std::string tests_version, nccl_version;
   std::string network;  ///< NCCL INFO "Using network ...": "IB", "Socket", "AWS Libfabric"
+  std::string cards;    ///< NCCL INFO "NET/IB": "IB", "RoCE"; empty without such lines, or when they differ
+  std::optional<BytesPerSecond> card_rate;      ///< of the fastest card of those lines
+  std::string date;                             ///< of the first time stamp before its rows: "2024-05-01"
   std::optional<double> average_bus_bandwidth;  ///< GB/s
   std::vector<NcclTestsRow> rows;
   std::vector<NcclChoice> choices;
 
   /// Hosts of the rank lines; 0 when there are none.
   [[nodiscard]] int hosts() const;
+  /// Nodes that the log is sure of: of NCCL INFO, else the hosts of the rank lines unless lines are missing
+  /// between two hosts; 0: not known.
+  [[nodiscard]] int nodes() const;
 };
 
 struct NcclTestsLog {
@@ -71,7 +81,7 @@ struct NcclTestsLog {
 /// @throws ScenarioError when there is no row; it says whether there is a table without rows, what failed, or
 /// that this is no such log
 [[nodiscard]] NcclTestsLog parse_nccl_tests_log(std::string_view text, const std::string& file);
-/// The same of a file. @throws ScenarioError also when it can't be read
+/// The same of a file, which may be gzip'd. @throws ScenarioError also when it can't be read
 [[nodiscard]] NcclTestsLog read_nccl_tests_log(const std::string& file);
 
 /// The rows of all runs of `operation` on `ranks` ranks, one for each size, ascending: of sizes that were run

@@ -208,11 +208,17 @@ std::string to_json(const CollectiveComparison& comparison) {
   return json.text();
 }
 
-std::string profile_text(const MeasuredCollective& measured) {
-  std::string text =
-      "schema = \"stepcast.profile/1\"\n\n[[collective]]\noperation = " + quoted(measured.operation) +
-      "\nranks = " + std::to_string(measured.ranks) + "\nnodes = " + std::to_string(measured.nodes) +
-      "\nfabric = " + quoted(measured.fabric) + "\n";
+std::string profile_text(const std::vector<MeasuredCollective>& measured) {
+  std::string text = "schema = \"stepcast.profile/1\"\n";
+  for (const MeasuredCollective& one : measured) text += "\n" + section_text(one);
+  return text;
+}
+
+std::string section_text(const MeasuredCollective& measured) {
+  std::string text = "[[collective]]\noperation = " + quoted(measured.operation) +
+                     "\nranks = " + std::to_string(measured.ranks) +
+                     "\nnodes = " + std::to_string(measured.nodes) + "\nfabric = " + quoted(measured.fabric) +
+                     "\n";
   char line[96];
   if (measured.gpus_per_node) text += "gpus_per_node = " + std::to_string(*measured.gpus_per_node) + "\n";
   if (measured.link_rate) {

@@ -35,7 +35,9 @@ struct CollectiveComparison {
 [[nodiscard]] std::string to_text(const CollectiveComparison& comparison);
 [[nodiscard]] std::string to_json(const CollectiveComparison& comparison);
 
-/// The points as a profile file.
-[[nodiscard]] std::string profile_text(const MeasuredCollective& measured);
+/// Measured collectives as a profile file.
+[[nodiscard]] std::string profile_text(const std::vector<MeasuredCollective>& measured);
+/// One of them, the section alone.
+[[nodiscard]] std::string section_text(const MeasuredCollective& measured);
 
 }  // namespace stepcast

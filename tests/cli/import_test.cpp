@@ -1,0 +1,82 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "tests/calibrate/import/gzip.hpp"
+#include "tests/cli/program.hpp"
+
+namespace stepcast {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+class ImportCommand : public CommandLine {
+ protected:
+  void SetUp() override {
+    CommandLine::SetUp();
+    write("s.toml", scenario());
+  }
+  /// All-reduce of 16 ranks on two hosts at 1 MiB and 1 GiB; 12.345 us + 1 us a MB.
+  static std::string log(const std::string& program) {
+    std::string text = "# Collective test starting: " + program + "\n";
+    for (int rank = 0; rank < 16; ++rank)
+      text += "#  Rank " + std::to_string(rank) + " Group  0 Pid 1 on node" + std::to_string(rank / 8) +
+              " device " + std::to_string(rank % 8) + " [0x10] NVIDIA A100-SXM4-80GB\n";
+    return text +
+           "#       size         count      type   redop    root     time   algbw   busbw #wrong\n"
+           "1048576 262144 float sum -1 250.5 4.19 7.85 0 260.5 4.03 7.55 0\n"
+           "1073741824 268435456 float sum -1 9876 108.72 203.85 0 9886 108.61 203.65 0\n";
+  }
+};
+
+TEST_F(ImportCommand, LogsBecomeAProfileThatRunTakes) {
+  write("ar.log", log("all_reduce_perf"));
+  write("ag.log.gz", gzipped(log("all_gather_perf")));
+  const Outcome imported = stepcast("import ar.log ag.log.gz --as profile --scenario s.toml --out p.toml");
+  ASSERT_EQ(imported.exit_code, 0) << imported.err;
+  EXPECT_THAT(imported.err, HasSubstr("all_reduce on 16 ranks, 2 nodes, infiniband-200g: 2 sizes"));
+  EXPECT_THAT(imported.err, HasSubstr("all_gather on 16 ranks"));
+  // A measured size is returned as it was measured.
+  const Outcome table = stepcast(
+      "collectives s.toml --profile p.toml --op all_reduce --min 1G --max 1G --json t.json && cat t.json");
+  ASSERT_EQ(table.exit_code, 0) << table.err;
+  EXPECT_THAT(table.out, HasSubstr("\"measured_points\": true"));
+  EXPECT_THAT(table.out, HasSubstr("0.009876"));
+}
+
+TEST_F(ImportCommand, WithoutScenarioTheOptionsTellTheCluster) {
+  write("ar.log", log("all_reduce_perf"));
+  const Outcome asked = stepcast("import ar.log --as profile");
+  EXPECT_EQ(asked.exit_code, 2);
+  EXPECT_THAT(asked.err, HasSubstr("--fabric"));
+  const Outcome told = stepcast("import ar.log --as profile --fabric roce-200g --link-rate '100 Gb/s'");
+  EXPECT_EQ(told.exit_code, 0) << told.err;
+  EXPECT_THAT(told.out, HasSubstr("fabric = \"roce-200g\""));
+  EXPECT_THAT(told.out, HasSubstr("link_rate = \"100 Gb/s\""));
+  EXPECT_THAT(told.out, HasSubstr("measured_on = \"NVIDIA A100-SXM4-80GB; node0 node1\""));
+  EXPECT_THAT(told.out, HasSubstr("[\"1048576 B\", \"250.5 us\"]"));
+}
+
+TEST_F(ImportCommand, FaultsOfTheCommandLineAreNamed) {
+  write("ar.log", log("all_reduce_perf"));
+  write("empty.log", "# nothing\n");
+  const auto error = [&](const std::string& words) {
+    const Outcome outcome = stepcast("import " + words);
+    EXPECT_EQ(outcome.exit_code, 2) << words;
+    return outcome.err;
+  };
+  EXPECT_THAT(error("ar.log"), HasSubstr("as what?"));
+  EXPECT_THAT(error("ar.log --as profle"), HasSubstr("did you mean \"profile\""));
+  EXPECT_THAT(error("--as profile"), HasSubstr("which file?"));
+  EXPECT_THAT(error("ar.log --as profile --fabric roce-2x"), HasSubstr("roce-2x"));
+  EXPECT_THAT(error("ar.log --as profile --ranks none"), HasSubstr("--ranks"));
+  EXPECT_THAT(error("ar.log --as profile --operation all_reduc"), HasSubstr("did you mean"));
+  EXPECT_THAT(error("ar.log --as profile --out nowhere/p.toml"), HasSubstr("no folder"));
+  EXPECT_THAT(error("empty.log gone.log --as profile"),
+              testing::AllOf(HasSubstr("empty.log:1:1"), HasSubstr("gone.log")));
+}
+
+}  // namespace
+}  // namespace stepcast
