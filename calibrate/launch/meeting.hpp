@@ -34,8 +34,11 @@ struct Rendezvous {
 [[nodiscard]] Rendezvous read_rendezvous(const std::map<std::string, std::string>& environment);
 
 /// Ranks that have met over TCP: rank 0 serves a store of texts and watches the others. A rank that ends,
-/// falls silent, or stays longer in a piece of work than it announced ends all: the others print which rank,
-/// on which host, in which piece of work, run their `on_abort`, and exit with code 3.
+/// falls silent, or stays longer in a piece of work than it announced ends all: rank 0 prints which rank, on
+/// which host, in which piece of work, runs its `on_abort`, and every process ends with code 3, whatever its
+/// main thread waits for. SIGINT on any rank ends all with 130. Ranks that have lost rank 0 say that
+/// themselves. A meeting that is destroyed while an exception unwinds counts as abandoned. Costs one wake-up
+/// a second; put() and doing() some ten microseconds: call them outside of what is timed.
 class Meeting {
  public:
   virtual ~Meeting() = default;
@@ -54,7 +57,8 @@ class Meeting {
   /// On rank 0 every rank's text, by rank; elsewhere empty.
   [[nodiscard]] virtual std::vector<std::string> gather(const std::string& text) = 0;
   [[nodiscard]] virtual std::string broadcast(const std::string& text_of_rank_0) = 0;
-  /// What this rank does from now on, and for how long at most; "" ends it.
+  /// What this rank does from now on, and for how long at most; "" ends it. Ranks that do the same together
+  /// name it alike, so that the one that lags can be told from those that wait for it.
   virtual void doing(const std::string& what, Seconds at_most) = 0;
   /// Runs once, on rank 0, before an abort or SIGINT ends the process; on a thread of the meeting, whatever
   /// the main thread does then. It has ten seconds.

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "calibrate/launch/connection.hpp"
+#include "calibrate/launch/tcp_meeting.hpp"
+
+namespace stepcast {
+
+/// What a rank says first.
+[[nodiscard]] Message introduction(const Rendezvous& rendezvous);
+
+/// Connects to rank 0 and is let in; keeps trying for limits.meet, because ranks start at different times.
+/// @throws MachineError
+[[nodiscard]] Connection reach_rank_0(const Rendezvous& rendezvous, const ServerPlace& place,
+                                      const MeetingLimits& limits);
+
+}  // namespace stepcast
