@@ -1,0 +1,50 @@
+#include "calibrate/host/host_clock.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <ctime>
+
+namespace stepcast {
+namespace {
+
+Seconds read_clock(clockid_t clock) {
+  timespec now{};
+  if (clock_gettime(clock, &now) != 0) return Seconds(0);
+  return Seconds(static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9);
+}
+
+}  // namespace
+
+Seconds monotonic_now() { return read_clock(CLOCK_MONOTONIC); }
+
+Seconds thread_cpu_time() { return read_clock(CLOCK_THREAD_CPUTIME_ID); }
+
+Seconds thread_cpu_time(pid_t thread) {
+  // The kernel's name for a thread's clock, as glibc's pthread_getcpuclockid makes it: Gloo doesn't hand out
+  // its thread's pthread_t.
+  constexpr unsigned per_thread_schedule_clock = 6;
+  return read_clock(
+      static_cast<clockid_t>((~static_cast<unsigned>(thread) << 3U) | per_thread_schedule_clock));
+}
+
+void sleep_until(Seconds deadline) {
+  timespec until{};
+  until.tv_sec = static_cast<time_t>(std::floor(deadline.value));
+  until.tv_nsec = static_cast<long>((deadline.value - std::floor(deadline.value)) * 1e9);
+  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) == EINTR) {
+  }
+}
+
+void DeviceTimeline::pause(Seconds time) {
+  idle_at_ = (known_ ? idle_at_ : monotonic_now()) + time;
+  known_ = true;
+  sleep_until(idle_at_);
+}
+
+void DeviceTimeline::waited(Seconds from, Seconds end) {
+  idle_at_ = std::max(known_ ? idle_at_ : from, end);
+  known_ = true;
+}
+
+}  // namespace stepcast
