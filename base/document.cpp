@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <limits>
 #include <sstream>
 
 // The only translation unit that pays for these two.
@@ -129,7 +130,11 @@ class JsonHandler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, JsonH
     value.real = static_cast<double>(number);
     return add(std::move(value));
   }
-  bool Uint64(std::uint64_t number) { return Double(static_cast<double>(number)); }
+  bool Uint64(std::uint64_t number) {  // all above 2^32 - 1 come here
+    if (number > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
+      return Double(static_cast<double>(number));
+    return Int64(static_cast<std::int64_t>(number));
+  }
   bool Double(double number) {
     Value value = scalar(Value::Kind::real);
     value.real = number;

@@ -42,6 +42,15 @@ TEST(Document, JsonValuesKnowWhereTheyStand) {
   EXPECT_EQ(file.find("list")->array[1].kind, Value::Kind::null);
 }
 
+// 2^40 needs more than 32 bits, 2^64 - 1 more than a signed integer has.
+TEST(Json, KeepsLargeIntegersWhole) {
+  const Value file = parse_json("[1099511627776, 18446744073709551615]", "f.json");
+  EXPECT_EQ(file.array[0].kind, Value::Kind::integer);
+  EXPECT_EQ(file.array[0].integer, 1099511627776);
+  EXPECT_EQ(file.array[1].kind, Value::Kind::real);
+  EXPECT_EQ(file.array[1].real, 18446744073709551615.0);
+}
+
 TEST(Document, JsonCutShortSaysSo) {
   try {
     (void)parse_json("{\n  \"hidden\": 4096,\n  \"name\": \"ab", "c.json");

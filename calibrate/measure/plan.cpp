@@ -1,0 +1,95 @@
+#include "calibrate/measure/plan.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "calibrate/measure/operands.hpp"
+
+namespace stepcast {
+namespace {
+
+/// A single measurement may take so much of the budget in its fewest repeats (and a warm-up).
+constexpr double largest_share = 1.0 / 12;
+constexpr double memory_share = 0.5;
+/// Preparing operands and agreeing among ranks.
+constexpr double preparation = 5e-3;
+
+Seconds least_time(const PlannedMeasurement& planned, const SamplingRule& rule) {
+  return (rule.least + 1) * std::max(planned.one_call, rule.batch) + Seconds(preparation);
+}
+
+}  // namespace
+
+SamplingRule sampling_rule(const DeviceFacts& device, const MeasuringOptions& options) {
+  const bool host = device.compute_capability <= 0;
+  SamplingRule rule;
+  rule.batch = Seconds(host ? (options.quick ? 3e-3 : 5e-3) : 1e-3);
+  rule.most = options.quick ? 15 : 50;
+  rule.tolerance = options.quick ? 0.05 : 0.02;
+  return rule;
+}
+
+Seconds sustained_time(const DeviceFacts& device, const MeasuringOptions& options) {
+  const bool host = device.compute_capability <= 0;
+  if (options.quick) return Seconds(host ? 1 : 5);
+  return std::min(Seconds(host ? 5 : 60), options.budget / 10);
+}
+
+PlanBuilder::PlanBuilder(const DeviceFacts& device, const RankPlace& place, const MeasuringOptions& options)
+    : device_(device),
+      place_(place),
+      options_(options),
+      estimates_(device, options.between_nodes),
+      rule_(sampling_rule(device, options)) {}
+
+Dtype PlanBuilder::main_type() const {
+  for (const Dtype type : {Dtype::bf16, Dtype::fp16}) {
+    if (std::find(device_.dtypes.begin(), device_.dtypes.end(), type) != device_.dtypes.end()) return type;
+  }
+  return Dtype::fp32;
+}
+
+void PlanBuilder::add(Measurement what, int stage, Seconds shortest, Seconds longest) {
+  const auto is_this = [&](const PlannedMeasurement& other) { return other.what == what; };
+  if (what.kind == Measurement::Kind::kernel) what.moved = estimates_.moved_bytes(what);
+  if (std::any_of(planned_.begin(), planned_.end(), is_this)) return;
+  PlannedMeasurement planned;
+  planned.one_call = estimates_.one_call(what);
+  planned.memory = operand_sizes(what).sum();
+  planned.stage = stage;
+  planned.what = std::move(what);
+  if (planned.memory.value > memory_share * device_.memory_capacity.value) return;
+  if (planned.one_call < shortest || (longest.value > 0 && planned.one_call > longest)) return;
+  if (planned.what.kind == Measurement::Kind::sustained) {
+    planned.expected = sustained_time(device_, options_);
+  } else {
+    const Seconds least = least_time(planned, rule_);
+    if (least > largest_share * options_.budget) return;
+    // Half as many again as the fewest repeats: what quiet machines need.
+    planned.expected = 1.5 * least;
+  }
+  planned_.push_back(std::move(planned));
+}
+
+std::vector<PlannedMeasurement> PlanBuilder::build() {
+  std::stable_sort(
+      planned_.begin(), planned_.end(),
+      [](const PlannedMeasurement& a, const PlannedMeasurement& b) { return a.stage < b.stage; });
+  return std::move(planned_);
+}
+
+std::vector<PlannedMeasurement> measuring_plan(const DeviceFacts& device, const RankPlace& place,
+                                               const MeasuringOptions& options) {
+  PlanBuilder plan(device, place, options);
+  Measurement launch;
+  launch.kind = Measurement::Kind::launch;
+  plan.add(launch, 0);
+  plan_kernels(plan);
+  plan_collectives(plan);
+  plan_products(plan);
+  plan_attention(plan);
+  plan_overlap(plan);
+  return plan.build();
+}
+
+}  // namespace stepcast
