@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstring>
 #include <exception>
 #include <filesystem>
@@ -258,6 +259,9 @@ class GlooCommunicator final : public DeviceCommunicator {
 std::unique_ptr<DeviceCommunicator> open_gloo_communicator(Meeting& meeting, const std::vector<int>& ranks,
                                                            const std::string& name, DeviceTimeline& timeline,
                                                            SumKernel sum) {
+  // Gloo writes to sockets that a dead rank has closed; the error that it then sees must not be a signal that
+  // ends this process before it has told what happened.
+  std::signal(SIGPIPE, SIG_IGN);
   return std::make_unique<GlooCommunicator>(meeting, ranks, name, timeline, sum);
 }
 
