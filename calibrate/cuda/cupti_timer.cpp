@@ -1,0 +1,203 @@
+#include <cuda_runtime_api.h>
+#include <cupti.h>
+
+#include <cstdlib>
+#include <mutex>
+#include <new>
+#include <vector>
+
+#include "calibrate/cuda/activity.hpp"
+#include "calibrate/cuda/cuda_error.hpp"
+#include "calibrate/cuda/kernel_timer.hpp"
+#include "calibrate/cuda/library.hpp"
+
+namespace stepcast {
+namespace {
+
+constexpr const char* events_instead = "or set STEPCAST_TIMER=events to time by CUDA events, less exactly";
+constexpr CUpti_ActivityKind recorded[] = {
+    CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMSET,
+    CUPTI_ACTIVITY_KIND_RUNTIME,           CUPTI_ACTIVITY_KIND_DRIVER, CUPTI_ACTIVITY_KIND_OVERHEAD};
+
+struct CuptiApi {
+  decltype(&cuptiGetVersion) version{};
+  decltype(&cuptiGetResultString) text{};
+  decltype(&cuptiSubscribe) subscribe{};
+  decltype(&cuptiUnsubscribe) unsubscribe{};
+  decltype(&cuptiActivityRegisterCallbacks) register_callbacks{};
+  decltype(&cuptiActivityEnable) enable{};
+  decltype(&cuptiActivityDisable) disable{};
+  decltype(&cuptiActivityFlushAll) flush{};
+  decltype(&cuptiActivityGetNextRecord) next_record{};
+  decltype(&cuptiActivityGetNumDroppedRecords) dropped{};
+  decltype(&cuptiGetStreamIdEx) stream_id{};
+
+  CuptiApi() {
+    const SharedLibrary library("CUPTI",
+                                {"libcupti.so." + std::to_string(CUDART_VERSION / 1000), "libcupti.so"});
+    library.load(version, "cuptiGetVersion");
+    library.load(text, "cuptiGetResultString");
+    library.load(subscribe, "cuptiSubscribe");
+    library.load(unsubscribe, "cuptiUnsubscribe");
+    library.load(register_callbacks, "cuptiActivityRegisterCallbacks");
+    library.load(enable, "cuptiActivityEnable");
+    library.load(disable, "cuptiActivityDisable");
+    library.load(flush, "cuptiActivityFlushAll");
+    library.load(next_record, "cuptiActivityGetNextRecord");
+    library.load(dropped, "cuptiActivityGetNumDroppedRecords");
+    library.load(stream_id, "cuptiGetStreamIdEx");
+  }
+
+  void check(CUptiResult status, const char* what) const {
+    if (status == CUPTI_SUCCESS) return;
+    if (status == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
+      throw MachineError(
+          "another profiler holds CUPTI in this process (Nsight, a debugger, or a preloaded library)",
+          std::string("start without it, ") + events_instead);
+    }
+    const char* reason = nullptr;
+    text(status, &reason);
+    throw MachineError(std::string("CUPTI can't ") + what + ": " +
+                           (reason != nullptr ? reason : "no reason given") + " (" +
+                           std::to_string(static_cast<int>(status)) + ")",
+                       std::string("GPUs that are shared or virtual may refuse; ") + events_instead);
+  }
+};
+
+/// Buffers that CUPTI fills. Its callbacks carry no user data, and come from threads of its own.
+class Buffers {
+ public:
+  struct Filled {
+    std::uint8_t* data;
+    std::size_t valid;
+  };
+
+  static Buffers& only() {
+    static Buffers buffers;
+    return buffers;
+  }
+  static void CUPTIAPI request(std::uint8_t** buffer, std::size_t* size, std::size_t* most_records) {
+    *buffer = only().take();
+    *size = *buffer == nullptr ? 0 : bytes;
+    *most_records = 0;  // as many as fit
+  }
+  static void CUPTIAPI complete(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t,
+                                std::size_t valid) {
+    const std::lock_guard lock(only().mutex_);
+    only().filled_.push_back({buffer, valid});
+  }
+  std::vector<Filled> take_filled() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(filled_, {});
+  }
+  void give_back(std::uint8_t* buffer) {
+    const std::lock_guard lock(mutex_);
+    free_.push_back(buffer);
+  }
+
+ private:
+  static constexpr std::size_t bytes = std::size_t{4} << 20U;
+  static constexpr std::size_t alignment = 64;  // CUPTI asks for 8
+
+  std::uint8_t* take() {
+    const std::lock_guard lock(mutex_);
+    if (free_.empty()) return static_cast<std::uint8_t*>(std::aligned_alloc(alignment, bytes));
+    std::uint8_t* buffer = free_.back();
+    free_.pop_back();
+    return buffer;
+  }
+
+  std::mutex mutex_;
+  std::vector<Filled> filled_;
+  std::vector<std::uint8_t*> free_;
+};
+
+class CuptiTimer : public KernelTimer {
+ public:
+  explicit CuptiTimer(cudaStream_t stream) {
+    api_.check(api_.version(&version_), "tell its version");
+    // Numbers were 1 to 26 up to CUDA 12, since then they are major x 10000 + minor x 100 + update.
+    const auto major = [](std::uint32_t version) { return version < 10000 ? 0U : version / 10000; };
+    if (major(version_) != major(CUPTI_API_VERSION)) {
+      throw MachineError("CUPTI's interface " + std::to_string(version_) +
+                             " is not the one that stepcast was built for, " +
+                             std::to_string(CUPTI_API_VERSION),
+                         std::string("set CUDA_HOME to CUDA ") + std::to_string(CUDART_VERSION / 1000) +
+                             ", " + events_instead);
+    }
+    // The activity interface needs no subscriber, but only subscribing tells whether somebody else has.
+    api_.check(api_.subscribe(
+                   &subscriber_, [](void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {}, nullptr),
+               "be subscribed to");
+    try {
+      api_.check(api_.register_callbacks(Buffers::request, Buffers::complete), "register buffers");
+      for (const CUpti_ActivityKind kind : recorded) api_.check(api_.enable(kind), "record activities");
+      api_.check(api_.stream_id(nullptr, stream, 0, &stream_), "name the compute stream");
+    } catch (...) {
+      close();
+      throw;
+    }
+  }
+  ~CuptiTimer() override { close(); }
+
+  Sample timed(const std::function<int()>& body) override {
+    collect();  // what was issued before
+    const int launches = body();
+    Activity activity = collect();
+    Sample sample = summarize(activity, stream_);
+    if (sample.kernels < launches) {
+      // Buffers with a record that isn't complete, of another stream, stay with CUPTI unless forced.
+      api_.check(api_.flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED), "hand over its records");
+      parse(activity);
+      sample = summarize(activity, stream_);
+    }
+    std::size_t dropped = 0;
+    api_.check(api_.dropped(nullptr, 0, &dropped), "count dropped records");
+    if (dropped > 0 || sample.kernels < launches) {
+      throw MachineError("CUPTI recorded " + std::to_string(sample.kernels) + " of " +
+                             std::to_string(launches) + " launches and dropped " + std::to_string(dropped) +
+                             " records",
+                         std::string("measure less at once, ") + events_instead);
+    }
+    return sample;
+  }
+
+  std::string version() const override { return std::to_string(version_); }
+
+ private:
+  Activity collect() {
+    check_cuda(cudaDeviceSynchronize(), "finish the kernels that are measured");
+    api_.check(api_.flush(0), "hand over its records");
+    Activity activity;
+    parse(activity);
+    return activity;
+  }
+
+  void parse(Activity& activity) {
+    for (const Buffers::Filled& buffer : Buffers::only().take_filled()) {
+      CUpti_Activity* record = nullptr;
+      while (api_.next_record(buffer.data, buffer.valid, &record) == CUPTI_SUCCESS) activity.add(*record);
+      Buffers::only().give_back(buffer.data);
+    }
+  }
+
+  void close() {
+    for (const CUpti_ActivityKind kind : recorded) api_.disable(kind);
+    api_.flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+    api_.unsubscribe(subscriber_);
+    for (const Buffers::Filled& buffer : Buffers::only().take_filled())
+      Buffers::only().give_back(buffer.data);
+  }
+
+  CuptiApi api_;
+  std::uint32_t version_{}, stream_{};
+  CUpti_SubscriberHandle subscriber_{};
+};
+
+}  // namespace
+
+std::unique_ptr<KernelTimer> open_cupti_timer(cudaStream_t stream) {
+  return std::make_unique<CuptiTimer>(stream);
+}
+
+}  // namespace stepcast
