@@ -38,5 +38,6 @@ struct Command {
 [[nodiscard]] ExitCode collectives_command(const Arguments& arguments);  // cli/collectives.cpp
 [[nodiscard]] ExitCode topology_command(const Arguments& arguments);     // cli/topology.cpp
 [[nodiscard]] ExitCode import_command(const Arguments& arguments);       // cli/import.cpp
+[[nodiscard]] ExitCode verify_command(const Arguments& arguments);       // cli/verify.cpp
 
 }  // namespace stepcast
