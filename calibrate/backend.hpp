@@ -15,7 +15,9 @@ class Meeting;
 /// One call. Sizes are as nccl-tests counts them: all_reduce, broadcast, reduce: input and output of the full
 /// tensor; all_gather: input one rank's share, output the full tensor; reduce_scatter: input the full tensor,
 /// output one share; all_to_all: both the full tensor. send_recv: rank r sends to r+1 and receives from r-1.
-/// Sums are not divided. In place where input and output are the same memory.
+/// Sums are not divided. In place as NCCL defines it: input and output are the same memory, except that
+/// all_gather's input and reduce_scatter's output are this rank's share of the other; all_to_all and
+/// send_recv can't. A reduce in place may leave partial sums on ranks other than the root.
 struct CollectiveRequest {
   Operation operation{};
   Tensor input, output;
@@ -46,7 +48,8 @@ class DeviceCommunicator {
   virtual void wait(Ticket ticket) = 0;
   /// CPU time that the call took on the rank's core (0 on GPUs), once it has ended.
   [[nodiscard]] virtual Seconds host_time(Ticket ticket) = 0;
-  /// Start to end of the call on this rank, once it has ended; waits for it.
+  /// From when the call could begin on this rank (started, and the one before it had ended) to its end; waits
+  /// for it.
   [[nodiscard]] virtual Seconds duration(Ticket ticket) = 0;
   [[nodiscard]] virtual CollectiveFacts facts(const CollectiveRequest& request) = 0;
 };

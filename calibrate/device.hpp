@@ -137,6 +137,9 @@ class ComputeDevice {
   virtual void copy(Tensor from, Tensor to, float scale = 1) = 0;
   virtual void zero(Tensor what) = 0;
   /// The compute stream is idle for this long: hosts sleep, GPUs spin on one thread. For paced models.
+  /// On hosts a pause that follows another (or a wait of a communicator) ends where it would have ended
+  /// without late wake-ups, however late the caller is; a kernel or synchronize() in between breaks that
+  /// chain.
   virtual void pause(Seconds time) = 0;
 
   // Time.

@@ -36,10 +36,11 @@ void sleep_until(Seconds deadline) {
   }
 }
 
-void DeviceTimeline::pause(Seconds time) {
+Seconds DeviceTimeline::pause(Seconds time) {
   idle_at_ = (known_ ? idle_at_ : monotonic_now()) + time;
   known_ = true;
   sleep_until(idle_at_);
+  return idle_at_;
 }
 
 void DeviceTimeline::waited(Seconds from, Seconds end) {

@@ -21,8 +21,8 @@ void sleep_until(Seconds deadline);
 /// end where an accelerator's would: a late wake-up shortens the next pause instead of adding up.
 class DeviceTimeline {
  public:
-  /// The stream pauses, from the end of what it did before.
-  void pause(Seconds time);
+  /// The stream pauses, from the end of what it did before. @return when it goes on, on CLOCK_MONOTONIC
+  Seconds pause(Seconds time);
   /// The stream waited, from `from` on, for something that ended at `end`.
   void waited(Seconds from, Seconds end);
   /// Real work, or something unknown, happened: the next pause begins when it is called.
