@@ -19,6 +19,10 @@ const std::vector<OptionSpec> specs = {
     {"--fabric", "NAME", "profile: the network between nodes: infiniband-400g", false},
     {"--link-rate", "RATE", "profile: rate of a card; that of the fabric by default", false},
     {"--in-place", "", "profile: take the in-place half of nccl-tests' tables", false},
+    {"--gpu", "NAME", "profile: the GPU's profile, where a trace's name for it is none: a100-sxm-40g", false},
+    {"--software", "NAME", "profile: what ran; pytorch-eager or -compiled by a trace's kernels", false},
+    {"--json", "FILE|-", "profile: what a trace holds, as JSON; \"-\": to stdout, and nothing else there",
+     false},
     {"--set", "key=value", "topology: a figure that the file does not hold; may be repeated", false},
     {"--help", "", "this text", false},
 };
@@ -27,9 +31,12 @@ std::string help() {
   return "usage: stepcast import FILE... --as profile [--out FILE.toml] [options]\n"
          "       stepcast import FILE --as topology [--out FILE.toml] [--set key=value]...\n"
          "\n"
-         "profile: what other programs measured, as a profile for run --profile. Takes logs of nccl-tests, "
-         "several at\n"
-         "once, gzip'd or not; each operation and group becomes a [[collective]].\n"
+         "profile: what other programs measured, as a profile for run --profile. Takes logs of nccl-tests "
+         "and "
+         "traces of\n"
+         "PyTorch's profiler, several at once, gzip'd or not. A trace is also shown: kernels by class, idle "
+         "times, "
+         "collectives.\n"
          "topology: the same as stepcast topology import FILE; its help lists formats and keys.\n"
          "\n"
          "options:\n" +
@@ -39,6 +46,8 @@ std::string help() {
          "  stepcast import all_reduce.log all_gather.log --as profile --scenario mine.toml --out "
          "mine-network.toml\n"
          "  stepcast import all_reduce.log --as profile --nodes 2 --fabric infiniband-400g --out net.toml\n"
+         "  stepcast import rank0.json.gz rank1.json.gz --as profile --scenario mine.toml --out "
+         "measured.toml\n"
          "  nvidia-smi topo -m > topo.txt; stepcast import topo.txt --as topology --out node.toml\n"
          "\n"
          "docs/import.md says what becomes what.\n";

@@ -4,7 +4,10 @@
 #include <iostream>
 
 #include "base/quantity.hpp"
+#include "calibrate/import/input_kind.hpp"
 #include "calibrate/import/log_collectives.hpp"
+#include "calibrate/import/trace_output.hpp"
+#include "calibrate/import/trace_profile.hpp"
 #include "cli/files.hpp"
 #include "sim/report/collective_comparison.hpp"
 #include "sim/report/nccl_tests.hpp"
@@ -79,29 +82,81 @@ void summarise(const MeasuredCollective& one) {
             << (one.points.size() == 1 ? " size\n" : " sizes\n");
 }
 
+/// All faults of all files at once.
+template <class Read>
+void read_all(const std::vector<std::string>& files, Read read) {
+  std::vector<Diagnostic> faults;
+  for (const std::string& file : files) {
+    try {
+      read(file);
+    } catch (const ScenarioError& error) {
+      faults.insert(faults.end(), error.diagnostics().begin(), error.diagnostics().end());
+    }
+    if (interrupt_requested()) throw Interrupted();
+  }
+  if (!faults.empty()) throw ScenarioError(std::move(faults));
+}
+
+void show(const ParsedOptions& options, const std::vector<TraceSummary>& traces) {
+  const auto json = options.value("--json");
+  if (json && *json != "-") write_atomically(*json, to_json(traces));
+  if (json == "-") {
+    std::cout << to_json(traces);
+    return;
+  }
+  for (std::size_t i = 0; i < traces.size(); ++i) std::cout << (i > 0 ? "\n" : "") << to_text(traces[i]);
+}
+
+/// The sections that the traces give; their summaries go to stdout.
+std::string sections_of(const ParsedOptions& options, const std::vector<TraceSummary>& traces,
+                        const LogContext& cluster) {
+  show(options, traces);
+  for (const TraceSummary& trace : traces)
+    for (const std::string& note : trace.notes) std::cerr << "note: " << trace.file << ": " << note << "\n";
+  TraceContext context;
+  context.cluster = cluster;
+  context.gpu = options.value("--gpu");
+  context.software = options.value("--software");
+  const TraceProfile profile = profile_of(traces, context);
+  for (const std::string& note : profile.notes) std::cerr << "note: " << note << "\n";
+  for (const std::string& line : profile.found) std::cerr << line << "\n";
+  return profile.sections;
+}
+
 }  // namespace
 
 ExitCode import_profile(const ParsedOptions& options) {
   const auto out = options.value("--out");
-  if (out) require_writable(*out, "--out");
+  for (const char* option : {"--out", "--json"}) {
+    const auto file = options.value(option);
+    if (file && *file != "-") require_writable(*file, option);
+  }
   const LogContext context = context_of(options);
   std::vector<NcclTestsLog> logs;
-  std::vector<Diagnostic> faults;
-  for (const std::string& file : options.positionals) {
-    try {
+  std::vector<TraceSummary> traces;
+  read_all(options.positionals, [&](const std::string& file) {
+    if (input_kind(file) == InputKind::trace) {
+      traces.push_back(summarise(read_timeline(file), file));
+    } else {
       logs.push_back(read_nccl_tests_log(file));
-    } catch (const ScenarioError& error) {
-      faults.insert(faults.end(), error.diagnostics().begin(), error.diagnostics().end());
+    }
+  });
+  std::string sections;
+  if (!traces.empty()) sections += sections_of(options, traces, context);
+  if (!logs.empty()) {
+    const LogCollectives found = collectives_of(logs, context);
+    for (const std::string& note : found.notes) std::cerr << "note: " << note << "\n";
+    for (const MeasuredCollective& one : found.collectives) {
+      summarise(one);
+      sections += "\n" + section_text(one);
     }
   }
-  if (!faults.empty()) throw ScenarioError(std::move(faults));
-  const LogCollectives found = collectives_of(logs, context);
-  for (const std::string& note : found.notes) std::cerr << "note: " << note << "\n";
-  for (const MeasuredCollective& one : found.collectives) summarise(one);
-  const std::string text = profile_text(found.collectives);
+  const std::string text = "schema = \"stepcast.profile/1\"\n" + sections;
+  if (out && sections.empty())
+    throw usage_error("import: nothing here is a figure of a profile; " + *out + " was not written");
   if (out) {
     write_atomically(*out, text);
-  } else {
+  } else if (traces.empty()) {
     std::cout << text;
   }
   return ExitCode::done;

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "tests/calibrate/import/gzip.hpp"
+#include "tests/calibrate/import/trace_fixture.hpp"
 #include "tests/cli/program.hpp"
 
 namespace stepcast {
@@ -57,6 +58,31 @@ TEST_F(ImportCommand, WithoutScenarioTheOptionsTellTheCluster) {
   EXPECT_THAT(told.out, HasSubstr("link_rate = \"100 Gb/s\""));
   EXPECT_THAT(told.out, HasSubstr("measured_on = \"NVIDIA A100-SXM4-80GB; node0 node1\""));
   EXPECT_THAT(told.out, HasSubstr("[\"1048576 B\", \"250.5 us\"]"));
+}
+
+TEST_F(ImportCommand, ATraceIsShownAndItsFiguresBecomeAProfile) {
+  TraceText trace;
+  trace.step(1, 0, 1000)
+      .kernel("ampere_sgemm_128x64_nn", 100, 100)
+      .kernel(
+          "ncclDevKernel_AllReduce_Sum_f32_RING_LL", 300, 50, 20,
+          "\"Collective name\": \"allreduce\", \"In msg nelems\": 1000000, \"Group size\": 16, \"dtype\": "
+          "\"Float\"");
+  write("t.json.gz", gzipped(trace.text(0, 16, "NVIDIA A100-SXM4-80GB")));
+  const Outcome shown = stepcast("import t.json.gz --as profile --scenario s.toml --out p.toml");
+  ASSERT_EQ(shown.exit_code, 0) << shown.err;
+  EXPECT_THAT(shown.out, HasSubstr("mean of 1 steps of 1.00 ms"));
+  EXPECT_THAT(shown.err, HasSubstr("[[collective]] all_reduce on 16 ranks, infiniband-200g: 1 sizes"));
+  const Outcome run = stepcast("run s.toml --profile p.toml");
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  const Outcome json = stepcast("import t.json.gz --as profile --json - --out p.toml");
+  EXPECT_THAT(json.out, testing::StartsWith("{\n  \"schema\": \"stepcast.trace/1\""));
+  // Without --out a trace is only shown.
+  EXPECT_THAT(stepcast("import t.json.gz --as profile").out, Not(HasSubstr("[software]")));
+  write("et.json", R"({"schema": "1.0.1", "nodes": []})");
+  const Outcome wrong = stepcast("import et.json --as profile");
+  EXPECT_EQ(wrong.exit_code, 2);
+  EXPECT_THAT(wrong.err, HasSubstr("et.json: error: this is an execution trace"));
 }
 
 TEST_F(ImportCommand, FaultsOfTheCommandLineAreNamed) {
