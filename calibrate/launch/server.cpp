@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <csignal>
 #include <cstdlib>
 #include <iostream>
 #include <set>
@@ -141,8 +142,8 @@ void MeetingServer::answer(Guest& guest, const Message& message) {
       guest.told_its_end = true;
       const int signal = std::atoi(fields[0].c_str());
       // Ctrl-C is a wish; SIGTERM may be mpirun's answer to another rank's death.
-      propose({128 + signal, -1, signal == 2 ? "interrupted" : "told to end by signal " + fields[0]},
-              signal == 2 ? Seconds() : steady_now() + limits_.grace);
+      propose({128 + signal, -1, signal == SIGINT ? "interrupted" : "told to end by signal " + fields[0]},
+              signal == SIGINT ? Seconds() : steady_now() + limits_.grace);
       break;
     }
     case Kind::goodbye:
@@ -310,10 +311,10 @@ void MeetingServer::end_all(const Verdict& verdict) {
   const Message end{MessageKind::end,
                     {std::to_string(verdict.exit_code), std::to_string(verdict.rank), verdict.text}};
   for (const auto& guest : guests_) {
-    if (guest->rank > 0 && !guest->left) guest->connection.send(end);
+    if (guest->rank >= 0 && !guest->left) guest->connection.send(end);
   }
-  // Our process ends with rank 0, and with unread bytes in them sockets would be reset before ranks have read
-  // why: so rank 0 is told when the others have gone.
+  // This process ends with rank 0; sockets with unread bytes in them would then be reset, before ranks have
+  // read why. So wait until they have gone.
   const Seconds until = steady_now() + Seconds(2);
   while (true) {
     std::vector<pollfd> waiting;
@@ -331,7 +332,7 @@ void MeetingServer::end_all(const Verdict& verdict) {
     if (waiting.empty() || rest.value <= 0) break;
     poll(waiting.data(), waiting.size(), static_cast<int>(std::ceil(rest.value * 1e3)));
   }
-  if (by_rank_[0]) by_rank_[0]->connection.send(end);
+  tell_.set_value();
 }
 
 }  // namespace stepcast

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <chrono>
+#include <future>
 #include <map>
 #include <memory>
 #include <optional>
@@ -33,6 +35,9 @@ class MeetingServer {
   MeetingServer& operator=(const MeetingServer&) = delete;
   /// Waits until all ranks have left, or were told to end.
   ~MeetingServer();
+
+  /// Until the others have been told why all end, and have gone; two seconds at most.
+  void wait_until_told() const { told_.wait_for(std::chrono::seconds(2)); }
 
  private:
   struct Guest {
@@ -72,6 +77,8 @@ class MeetingServer {
   std::optional<Verdict> verdict_;
   Seconds verdict_at_, began_, last_look_, next_heartbeat_, next_note_;
   bool over_{};
+  std::promise<void> tell_;
+  std::future<void> told_{tell_.get_future()};
   std::thread thread_;
 };
 

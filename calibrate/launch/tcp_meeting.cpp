@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 #include <condition_variable>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -26,6 +27,14 @@
 
 namespace stepcast {
 namespace {
+
+/// Whatever keeps what was done waits for: the main thread may hold it for ever.
+void end_in_ten_seconds(int exit_code) {
+  std::thread([exit_code] {
+    std::this_thread::sleep_for(std::chrono::seconds(10));
+    std::_Exit(exit_code);
+  }).detach();
+}
 
 /// One rank's end of the meeting. Its thread sends signs of life, hands answers to the caller, and ends the
 /// process when rank 0 says so or falls silent; it sleeps in poll otherwise.
@@ -180,7 +189,12 @@ void TcpMeeting::run_on_abort() {
     const std::lock_guard lock(mutex_);
     keep = std::exchange(on_abort_, nullptr);
   }
-  if (place_.rank == 0 && keep) keep();
+  if (place_.rank != 0 || !keep) return;
+  try {
+    keep();
+  } catch (const std::exception& error) {
+    std::cerr << "stepcast: error: what was done could not be kept: " + std::string(error.what()) + "\n";
+  }
 }
 
 void TcpMeeting::read_met(const std::vector<std::string>& fields) {
@@ -272,6 +286,11 @@ void TcpMeeting::pass_signals_on() {
     interrupted_ = signal;
     interrupted_at_ = steady_now();
     tell({MessageKind::interrupted, {std::to_string(signal)}});
+    // Launchers kill soon after they have asked to end.
+    if (signal == SIGTERM) {
+      end_in_ten_seconds(128 + signal);
+      run_on_abort();
+    }
   }
 }
 
@@ -321,25 +340,18 @@ void TcpMeeting::look_after_rank_0() {
 }
 
 void TcpMeeting::end_process(int exit_code, const std::string& line) {
-  const int interrupt_code = 130;
+  constexpr int interrupt_code = 128 + SIGINT;
   if (!line.empty()) {
     const std::string text = (exit_code == interrupt_code ? "stepcast: " : "stepcast: error: ") + line + "\n";
     if (write(STDERR_FILENO, text.data(), text.size()) < 0) {
       // Nobody reads it; the exit code tells.
     }
   }
-  // The main thread may hold what this needs, for ever.
-  std::thread([exit_code] {
-    std::this_thread::sleep_for(std::chrono::seconds(10));
-    std::_Exit(exit_code);
-  }).detach();
-  try {
-    run_on_abort();
-  } catch (const std::exception& error) {
-    std::cerr << "stepcast: error: what was done could not be kept: " << error.what() << "\n";
-  }
+  end_in_ten_seconds(exit_code);
+  run_on_abort();
   std::cout.flush();
   std::fflush(stdout);
+  if (server_) server_->wait_until_told();
   std::_Exit(exit_code);
 }
 
