@@ -5,10 +5,17 @@ namespace {
 
 bool is_pytorch(const std::string& software) { return software.starts_with("pytorch"); }
 
+bool shards_parameters(Strategy strategy) {
+  return strategy == Strategy::zero3 || strategy == Strategy::fsdp || strategy == Strategy::hsdp;
+}
+
 /// Torch's reducer, and our trainer that follows it.
 bool reducer(Strategy strategy, const std::string& software) {
-  if (software == "stepcast-trainer") return true;
+  if (software == "stepcast-trainer") return !shards_parameters(strategy);
   return is_pytorch(software) && (strategy == Strategy::ddp || strategy == Strategy::zero1);
+}
+bool bucket_views(Strategy strategy, const std::string& software) {
+  return reducer(strategy, software) && (is_pytorch(software) || strategy == Strategy::ddp);
 }
 bool torch_reducer(Strategy strategy, const std::string& software) {
   return is_pytorch(software) && reducer(strategy, software);
@@ -16,6 +23,9 @@ bool torch_reducer(Strategy strategy, const std::string& software) {
 bool hybrid(Strategy strategy, const std::string&) { return strategy == Strategy::hsdp; }
 bool fsdp2(Strategy strategy, const std::string& software) {
   return is_pytorch(software) && (strategy == Strategy::fsdp || strategy == Strategy::hsdp);
+}
+bool sharded_units(Strategy strategy, const std::string& software) {
+  return fsdp2(strategy, software) || (software == "stepcast-trainer" && shards_parameters(strategy));
 }
 bool deepspeed(Strategy, const std::string& software) { return software == "deepspeed"; }
 bool deepspeed12(Strategy strategy, const std::string& software) {
@@ -37,7 +47,7 @@ const std::vector<SpecialKey>& special_keys() {
       {"bucket_size", "size", "25 MiB",
        "gradient bucket limit; a bucket overshoots it by up to one parameter", reducer},
       {"first_bucket_size", "size", "1 MiB", "limit of the first bucket (the last layers)", reducer},
-      {"gradient_as_bucket_view", "true/false", "false", "no copy back out of the buckets", torch_reducer},
+      {"gradient_as_bucket_view", "true/false", "false", "no copy back out of the buckets", bucket_views},
       {"broadcast_buffers", "true/false", "true", "rank 0's BatchNorm buffers go to all at each forward",
        torch_reducer},
       {"find_unused_parameters", "true/false", "false", "adds a graph walk and an all-reduce of a map",
@@ -45,9 +55,9 @@ const std::vector<SpecialKey>& special_keys() {
       {"static_graph", "true/false", "false", "as torch's flag; no effect on the steady state",
        torch_reducer},
       {"reduce_scatter_max_input_buffers", "buffers", "1", "reduce-scatter inputs kept before compute stalls",
-       fsdp2},
+       sharded_units},
       {"reshard_after_forward", "true/false", "true, root unit false", "free gathered blocks after forward",
-       fsdp2},
+       sharded_units},
       {"fsdp_version", "1 or 2", "2", "FSDP1 is not built yet", fsdp2},
       {"reduce_bucket_size", "elements", "500 Melements", "as DeepSpeed's key", deepspeed},
       {"allgather_bucket_size", "elements", "500 Melements",

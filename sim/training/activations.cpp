@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sim/training/layers.hpp"
+#include "sim/training/method.hpp"
 
 namespace stepcast {
 namespace {
@@ -46,6 +47,30 @@ class Kept {
 
 }  // namespace
 
+namespace {
+
+/// Features of a token's gradients that stepcast-trainer allocates once: the widest inside a layer twice, and
+/// the residual stream's (calibrate/trainer/network.cpp). Per sample, in elements.
+double gradient_workspace(const Model& model) {
+  double widest = 0, stream = 0;
+  for (const Layer& layer : model.layers) {
+    for (const Operator& op : layer.operators) {
+      if (op.kind == OperatorKind::gemm && op.gemm.input_gradient) {
+        widest = std::max(widest, op.gemm.rows * static_cast<double>(op.gemm.depth));
+      } else if (op.kind == OperatorKind::attention) {
+        const AttentionWork& work = op.attention;
+        widest =
+            std::max(widest, 3.0 * static_cast<double>(work.query_length * work.query_heads * work.head_dim));
+      } else if (op.name.ends_with(".residual")) {
+        stream = std::max(stream, layer.output_elements);
+      }
+    }
+  }
+  return 2 * widest + stream;
+}
+
+}  // namespace
+
 double ActivationMemory::kept_through(std::size_t layer) const {
   double sum = 0;
   for (std::size_t i = 0; i <= layer; ++i) sum += kept[i];
@@ -72,6 +97,12 @@ ActivationMemory activation_memory(const PlanInputs& inputs) {
     const double output = training.micro_batch_size * layer.output_elements * kept.element();
     memory.gradients.push_back(output + input);
     input = output;
+  }
+  if (is_own_trainer(training)) {
+    // The logits' gradient takes their place; what backward works in is there all the time.
+    std::fill(memory.gradients.begin(), memory.gradients.end(), 0.0);
+    memory.logits_gradient = training.micro_batch_size * gradient_workspace(inputs.model) * kept.element();
+    return memory;
   }
   const double logits = training.micro_batch_size * inputs.model.logits_elements;
   // Eager backward holds the gradients of the log-softmax's output and input at once, both fp32; fused chains

@@ -18,7 +18,10 @@ TaskId plan_bucket_sharded(StepContext& context) {
   const int communicator = builder.add_communicator("data_parallel", context.world_group());
   Reducer reducer(context, Operation::reduce_scatter, stream, communicator);
   const double gradient = element_size(training.gradient_dtype);
-  const double slice = context.total_elements / context.world;
+  double slice = 0;
+  for (const Bucket& bucket : reducer.buckets()) {
+    slice += bucket.size / element_size(training.reduce_dtype) / context.world;
+  }
   StepInput input(context);
   for (int m = 0; m < context.planned_micro_batches; ++m) {
     input.begin_micro_batch(m);
@@ -42,7 +45,10 @@ TaskId plan_bucket_sharded(StepContext& context) {
                              Bytes(ratio * reducer.buckets()[b].size), {end},
                              "parameters of bucket " + std::to_string(b));
   }
-  return end;
+  if (!keeps_narrow_weights(training)) return end;
+  builder.wait(end);
+  narrow_weights(context);
+  return builder.event();
 }
 
 }  // namespace stepcast

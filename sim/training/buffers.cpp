@@ -47,7 +47,11 @@ class Buffers {
       case Method::megatron_distributed_optimizer:
         break;  // gradients are reduced in the buffer in which they add up
       case Method::fully_sharded:
-        fully_sharded();
+        if (is_own_trainer(training_)) {
+          one_stream_sharded();
+        } else {
+          fully_sharded();
+        }
         foreach_temporaries(context_.total_elements / layout_.optimizer_shards);
         break;
     }
@@ -73,6 +77,7 @@ class Buffers {
     if (method_of(training_) == Method::fully_sharded || parameter_bytes_ <= compute ||
         context_.model.measured)
       return;
+    if (keeps_narrow_weights(training_)) return hold(compute * context_.total_elements);
     const bool full = training_.activation_checkpointing == Checkpointing::full;
     double copies = 0;
     for (std::size_t i = 0; i < context_.model.layers.size(); ++i) {
@@ -185,6 +190,27 @@ class Buffers {
     }
     // The root's own reduce-scatter comes when nothing else is left.
     memory_.reduction += (parameter_bytes_ * (root_resharded ? 1 : 2) + reduce) * root;
+  }
+
+  /// All buffers are allocated once: unsharded weights and gradients of the root unit and of one block (of
+  /// all where they outlive it), two blocks on their way, inputs of reduce-scatters that fit any unit.
+  void one_stream_sharded() {
+    const int shards = layout_.parameter_shards;
+    const std::vector<ShardUnit> units = shard_units(context_.model, shards);
+    const double reduce = element_size(training_.reduce_dtype);
+    double block = 0, blocks = 0, largest = units.front().elements;
+    for (std::size_t u = 1; u < units.size(); ++u) {
+      block = std::max(block, units[u].elements);
+      blocks += units[u].elements;
+    }
+    largest = std::max(largest, block);
+    const bool keeps = !training_.reshard_after_forward.value_or(true);
+    const bool sums = sums_whole_gradients(training_);
+    const int inputs =
+        std::max(1, training_.reduce_scatter_max_input_buffers) + (context_.world > shards ? 1 : 0);
+    hold(parameter_bytes_ * (units.front().elements + (keeps ? blocks : block) + 2 * block) +
+         gradient_bytes_ * (units.front().elements + (sums ? blocks : block)) + inputs * reduce * largest +
+         (reduce < gradient_bytes_ ? gradient_bytes_ * largest / shards : 0));
   }
 
   StepContext& context_;

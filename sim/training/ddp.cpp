@@ -38,9 +38,10 @@ void plan_ddp_gradients(StepContext& context, int stream, int communicator) {
   StepInput input(context);
   // The last micro-batch of the step before always synchronised.
   bool buffers_due = true;
+  const bool broadcasts = context.training.broadcast_buffers && !is_own_trainer(context.training);
   for (int m = 0; m < context.planned_micro_batches; ++m) {
     input.begin_micro_batch(m);
-    if (buffers_due && context.training.broadcast_buffers) broadcast_buffers(context, stream, communicator);
+    if (broadcasts && buffers_due) broadcast_buffers(context, stream, communicator);
     buffers_due = context.synchronises(m);
     context.layers.accumulate(m > 0);
     forward_pass(context);
@@ -64,6 +65,7 @@ TaskId plan_ddp(StepContext& context) {
   plan_ddp_gradients(context, stream, communicator);
   optimizer_step(context, context.total_elements, static_cast<int>(context.parameters.size()),
                  element_size(context.training.gradient_dtype));
+  narrow_weights(context);
   return context.builder.event();
 }
 
@@ -78,6 +80,7 @@ TaskId plan_single_rank(StepContext& context) {
   context.builder.end_micro_batches();
   optimizer_step(context, context.total_elements, static_cast<int>(context.parameters.size()),
                  element_size(context.training.gradient_dtype));
+  narrow_weights(context);
   return context.builder.event();
 }
 

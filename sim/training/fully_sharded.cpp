@@ -26,8 +26,6 @@ std::vector<ShardUnit> shard_units(const Model& model, int shards) {
   return units;
 }
 
-namespace {
-
 std::vector<Group> shard_groups(int world, int shards) {
   std::vector<Group> groups;
   for (int first = 0; first < world; first += shards) {
@@ -45,6 +43,8 @@ std::vector<Group> replicate_groups(int world, int shards) {
   }
   return groups;
 }
+
+namespace {
 
 /// FSDP2 as facts 12.4 tells it. All waits between its streams are those of _fsdp_param_group.py.
 class FullyShardedStep {

@@ -19,4 +19,9 @@ struct ShardUnit {
 /// The root unit comes first (it may hold no parameters), then the blocks in forward order.
 [[nodiscard]] std::vector<ShardUnit> shard_units(const Model& model, int shards);
 
+/// Ranks that cut a unit among them: neighbours.
+[[nodiscard]] std::vector<Group> shard_groups(int world, int shards);
+/// Ranks that hold the same shard.
+[[nodiscard]] std::vector<Group> replicate_groups(int world, int shards);
+
 }  // namespace stepcast

@@ -14,8 +14,9 @@ CostOptions cost_options(const TrainingSection& training) {
   options.parameters = training.parameter_dtype;
   // FSDP's backward writes gradients in the type of the gathered weights; gradient_dtype is what shards add
   // up in.
-  options.gradients =
-      method_of(training) == Method::fully_sharded ? training.parameter_dtype : training.gradient_dtype;
+  options.gradients = method_of(training) == Method::fully_sharded && !is_own_trainer(training)
+                          ? training.parameter_dtype
+                          : training.gradient_dtype;
   return options;
 }
 
@@ -112,16 +113,6 @@ const std::vector<ModuleUse>& LayerWorks::modules(int layer) {
   return known.modules;
 }
 
-namespace {
-
-std::vector<int> reverse_registration(const Layer& layer) {
-  std::vector<int> order;
-  for (int p = static_cast<int>(layer.parameters.size()) - 1; p >= 0; --p) order.push_back(p);
-  return order;
-}
-
-/// Parameters of which `op` is the first user in forward order, hence the last one in backward, by descending
-/// index.
 std::vector<std::vector<int>> completed_by_operator(const Layer& layer) {
   std::vector<bool> taken(layer.parameters.size());
   std::vector<std::vector<int>> completed;
@@ -134,6 +125,14 @@ std::vector<std::vector<int>> completed_by_operator(const Layer& layer) {
     std::sort(own.rbegin(), own.rend());
   }
   return completed;
+}
+
+namespace {
+
+std::vector<int> reverse_registration(const Layer& layer) {
+  std::vector<int> order;
+  for (int p = static_cast<int>(layer.parameters.size()) - 1; p >= 0; --p) order.push_back(p);
+  return order;
 }
 
 std::string module_of(const std::string& parameter) {

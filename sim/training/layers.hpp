@@ -63,6 +63,11 @@ class LayerWorks {
   std::map<std::pair<int, bool>, Cached> cached_;  ///< by layer and accumulation
 };
 
+/// For each operator of a layer, the parameters (indices into Layer::parameters) of which it is the first
+/// user in forward order, hence the last one in backward, by descending index: autograd's accumulators run in
+/// reverse registration order.
+[[nodiscard]] std::vector<std::vector<int>> completed_by_operator(const Layer& layer);
+
 /// Types of products, weights and gradients as the kernels see them.
 [[nodiscard]] CostOptions cost_options(const TrainingSection& training);
 

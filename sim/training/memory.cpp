@@ -80,9 +80,9 @@ MemoryReport memory_of_step(StepContext& context) {
   report.parameters = Bytes(layout.parameter_bytes * shard_elements(context, layout.parameter_shards));
   report.gradients = Bytes(layout.gradient_bytes * shard_elements(context, layout.gradient_shards));
   report.optimizer = Bytes(layout.optimizer_bytes * shard_elements(context, layout.optimizer_shards));
-  if (method_of(training) == Method::fully_sharded && training.gradient_sync == GradientSync::last &&
-      training.gradient_accumulation_steps > 1) {
-    // Without reduce-scatters in between, gradients add up unsharded (I17).
+  if (method_of(training) == Method::fully_sharded && sums_whole_gradients(training) &&
+      !is_own_trainer(training)) {
+    // Without reduce-scatters in between, gradients add up unsharded (I17); the trainer's buffers hold them.
     report.gradients += Bytes(element_size(training.reduce_dtype) *
                               shard_elements(context, layout.gradient_shards) * layout.gradient_shards);
   }

@@ -16,7 +16,7 @@ Method method_of(const TrainingSection& training) {
   } else if (software == "megatron-core") {
     if (strategy == Strategy::ddp) return Method::megatron_data_parallel;
     if (strategy == Strategy::zero1) return Method::megatron_distributed_optimizer;
-  } else if (software == "stepcast-trainer") {
+  } else if (is_own_trainer(training)) {
     if (strategy == Strategy::ddp) return Method::reducer;
     if (strategy == Strategy::zero1 || strategy == Strategy::zero2) return Method::bucket_sharded;
     return Method::fully_sharded;
@@ -27,6 +27,8 @@ Method method_of(const TrainingSection& training) {
   }
   throw InternalError(__FILE__, __LINE__, "strategy and software that do not go together");
 }
+
+bool is_own_trainer(const TrainingSection& training) { return training.software == "stepcast-trainer"; }
 
 int shard_degree(const Scenario& scenario) {
   switch (scenario.training.strategy) {

@@ -20,6 +20,9 @@ enum class Method {
 /// @throws InternalError for pairs that design 6.2 excludes; scenario files with such a pair never get here
 [[nodiscard]] Method method_of(const TrainingSection& training);
 
+/// The trainer of `stepcast verify`.
+[[nodiscard]] bool is_own_trainer(const TrainingSection& training);
+
 /// Bytes per parameter of each model state, and over how many ranks it is cut.
 struct StateLayout {
   double parameter_bytes{}, gradient_bytes{}, optimizer_bytes{};

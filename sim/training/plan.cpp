@@ -31,7 +31,8 @@ TaskId plan_tasks(StepContext& context) {
     case Method::megatron_distributed_optimizer:
       return plan_megatron_distributed_optimizer(context);
     case Method::fully_sharded:
-      return plan_fully_sharded(context);
+      return is_own_trainer(context.training) ? plan_one_stream_sharded(context)
+                                              : plan_fully_sharded(context);
     case Method::bucket_sharded:
       return plan_bucket_sharded(context);
   }

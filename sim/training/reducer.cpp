@@ -1,6 +1,7 @@
 #include "sim/training/reducer.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace stepcast {
 
@@ -45,6 +46,10 @@ void Reducer::form_buckets() {
   for (std::size_t b = 0; b < buckets_.size(); ++b) {
     Bucket& bucket = buckets_[b];
     bucket.size *= wire_bytes_ / parameter_bytes;
+    if (operation_ == Operation::reduce_scatter) {
+      // Cut into equal slices, padded.
+      bucket.size = std::ceil(bucket.size / wire_bytes_ / context_.world) * context_.world * wire_bytes_;
+    }
     for (int& item : bucket.items) {
       item = order[static_cast<std::size_t>(item)];
       bucket_of_[static_cast<std::size_t>(item)] = static_cast<int>(b);
@@ -73,7 +78,7 @@ void Reducer::backward(bool synchronise) {
 
 void Reducer::copy_into_buckets() {
   const auto& measured = context_.model.measured;
-  if (measured) {
+  if (measured && !is_own_trainer(context_.training)) {
     // Half of the measured bucketing time goes in, half comes out again, unless gradients stay in the
     // buckets.
     const double share = context_.training.gradient_as_bucket_view ? 1.0 : 0.5;
@@ -123,7 +128,9 @@ void Reducer::wait_for_buckets() {
 
 void Reducer::copy_back(double elements, int tensors) {
   if (context_.training.gradient_as_bucket_view || operation_ != Operation::all_reduce) return;
-  if (const auto& measured = context_.model.measured) {
+  if (is_own_trainer(context_.training)) {
+    tensors = 1;  // gradients lie as their bucket does
+  } else if (const auto& measured = context_.model.measured) {
     const Seconds time = 0.5 * elements / context_.total_elements * measured->bucketing_time;
     if (time.value > 0) {
       context_.builder.compute(TaskRole::copy, context_.builder.intern(measured_work("copy back", time)));

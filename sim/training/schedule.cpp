@@ -94,6 +94,23 @@ void backward_pass(StepContext& context, const std::function<void(int parameter)
   }
 }
 
+bool sums_whole_gradients(const TrainingSection& training) {
+  return training.gradient_sync == GradientSync::last && training.gradient_accumulation_steps > 1;
+}
+
+bool keeps_narrow_weights(const TrainingSection& training) {
+  return is_own_trainer(training) &&
+         element_size(training.precision) < element_size(training.parameter_dtype);
+}
+
+void narrow_weights(StepContext& context) {
+  const TrainingSection& training = context.training;
+  if (!keeps_narrow_weights(training)) return;
+  const double bytes = element_size(training.precision) + element_size(training.parameter_dtype);
+  context.builder.compute(TaskRole::copy,
+                          context.copy_work("narrow weights", bytes * context.total_elements, 1));
+}
+
 void optimizer_step(StepContext& context, double elements, int tensors, double gradient_bytes) {
   Work work;
   if (context.model.measured) {

@@ -73,6 +73,14 @@ void backward_pass(StepContext& context);
 void backward_pass(StepContext& context, const std::function<void(int parameter)>& on_ready);
 void recompute_layer(StepContext& context, int layer);
 
+/// Under FSDP: gradients of several micro-batches add up before they are reduced.
+[[nodiscard]] bool sums_whole_gradients(const TrainingSection& training);
+
+/// stepcast-trainer keeps a copy of its fp32 weights in the type of the products, where that is narrower.
+[[nodiscard]] bool keeps_narrow_weights(const TrainingSection& training);
+/// Makes that copy of all weights, where there is one.
+void narrow_weights(StepContext& context);
+
 /// The update of `elements` parameters in `tensors` tensors; a measured workload's time shrinks with the
 /// share.
 /// @param gradient_bytes  per element, as the optimizer reads them

@@ -17,6 +17,7 @@ namespace stepcast {
 [[nodiscard]] TaskId plan_megatron_data_parallel(StepContext& context);          // facts 4.1
 [[nodiscard]] TaskId plan_megatron_distributed_optimizer(StepContext& context);  // facts 4.1, 12.8
 [[nodiscard]] TaskId plan_fully_sharded(StepContext& context);                   // facts 2.2, 12.4
+[[nodiscard]] TaskId plan_one_stream_sharded(StepContext& context);              // docs/strategies.md
 [[nodiscard]] TaskId plan_bucket_sharded(StepContext& context);                  // docs/strategies.md
 
 }  // namespace stepcast

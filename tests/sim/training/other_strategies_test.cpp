@@ -115,7 +115,7 @@ TEST(MeasuredWorkload, OptimizerTimeShrinksWithTheShard) {
 TEST(MeasuredWorkload, BucketingTimeIsSpreadOverTheBuckets) {
   Model measured = measured_model();
   measured.measured->bucketing_time = Seconds(16e-3);
-  Setting with(Strategy::ddp, "stepcast-trainer"), without(Strategy::ddp, "stepcast-trainer");
+  Setting with(Strategy::ddp, "pytorch-compiled"), without(Strategy::ddp, "pytorch-compiled");
   const auto compute = [](const Program& program) {
     double sum = 0;
     for (const Task& task : program.tasks) {
