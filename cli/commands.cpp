@@ -20,7 +20,7 @@ constexpr Command all_commands[] = {
     {"validate", "--data FILE.csv [options]", "predictions against published measurements", validate_command},
     {"calibrate", "--out PROFILE.toml [options]", "measure this machine", nullptr},
     {"import", "FILE... --as KIND --out FILE.toml",
-     "profiles and topologies from what other tools measured and print", import_command},
+     "profiles, workloads and topologies from what other tools measured", import_command},
     {"verify", "SCENARIO.toml --profile PROFILE.toml", "train for real and compare", verify_command},
     {"doctor", "LOG|PROFILE --scenario SCENARIO.toml", "what is slower than it should be, and why", nullptr},
     {"gui", "[SCENARIO.toml]", "the desktop program", nullptr},

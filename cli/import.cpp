@@ -2,6 +2,7 @@
 #include <iostream>
 
 #include "cli/import_profile.hpp"
+#include "cli/import_workload.hpp"
 #include "cli/options.hpp"
 #include "cli/topology.hpp"
 
@@ -9,7 +10,7 @@ namespace stepcast {
 namespace {
 
 const std::vector<OptionSpec> specs = {
-    {"--as", "KIND", "profile or topology; workload and scenario are known, not built yet", false},
+    {"--as", "KIND", "profile, workload or topology; scenario is known, not built yet", false},
     {"--out", "FILE.toml", "the file to write; stdout by default", false},
     {"--scenario", "FILE", "profile: its [cluster] says what a log does not", false},
     {"--operation", "NAME", "profile: what a log measured that does not say it: all_reduce, ...", false},
@@ -23,12 +24,15 @@ const std::vector<OptionSpec> specs = {
     {"--software", "NAME", "profile: what ran; pytorch-eager or -compiled by a trace's kernels", false},
     {"--json", "FILE|-", "profile: what a trace holds, as JSON; \"-\": to stdout, and nothing else there",
      false},
+    {"--samples", "N", "workload: samples of one micro-batch; the first extent of the first input by default",
+     false},
     {"--set", "key=value", "topology: a figure that the file does not hold; may be repeated", false},
     {"--help", "", "this text", false},
 };
 
 std::string help() {
   return "usage: stepcast import FILE... --as profile [--out FILE.toml] [options]\n"
+         "       stepcast import TRACE --as workload [--out FILE.toml] [--samples N]\n"
          "       stepcast import FILE --as topology [--out FILE.toml] [--set key=value]...\n"
          "\n"
          "profile: what other programs measured, as a profile for run --profile. Takes logs of nccl-tests "
@@ -37,6 +41,8 @@ std::string help() {
          "PyTorch's profiler, several at once, gzip'd or not. A trace is also shown: kernels by class, idle "
          "times, "
          "collectives.\n"
+         "workload: a trace of whole training steps, recorded with shapes, as measured layers for [model] "
+         "workload.\n"
          "topology: the same as stepcast topology import FILE; its help lists formats and keys.\n"
          "\n"
          "options:\n" +
@@ -63,12 +69,13 @@ ExitCode import_command(const Arguments& arguments) {
   }
   const auto kind = options.value("--as");
   const std::vector<std::string> kinds{"profile", "topology", "workload", "scenario"};
-  if (!kind) throw usage_error("import: as what?", "write --as profile or --as topology");
+  if (!kind) throw usage_error("import: as what?", "write --as profile, --as workload or --as topology");
   if (std::find(kinds.begin(), kinds.end(), *kind) == kinds.end())
     throw usage_error("import: unknown kind \"" + *kind + "\"", suggest(*kind, kinds));
   if (options.positionals.empty())
     throw usage_error("import: which file?", "stepcast import FILE --as " + *kind + " --out FILE.toml");
   if (*kind == "profile") return import_profile(options);
+  if (*kind == "workload") return import_workload(options);
   if (*kind != "topology") throw usage_error("import: --as " + *kind + ": known, not built yet");
   if (options.positionals.size() != 1)
     throw usage_error("import: one topology at a time", "stepcast import FILE --as topology --out FILE.toml");

@@ -4,8 +4,10 @@
 #include <iostream>
 
 #include "base/quantity.hpp"
+#include "calibrate/import/byte_source.hpp"
 #include "calibrate/import/input_kind.hpp"
 #include "calibrate/import/log_collectives.hpp"
+#include "calibrate/import/nsys_csv.hpp"
 #include "calibrate/import/trace_output.hpp"
 #include "calibrate/import/trace_profile.hpp"
 #include "cli/files.hpp"
@@ -135,10 +137,16 @@ ExitCode import_profile(const ParsedOptions& options) {
   std::vector<NcclTestsLog> logs;
   std::vector<TraceSummary> traces;
   read_all(options.positionals, [&](const std::string& file) {
-    if (input_kind(file) == InputKind::trace) {
-      traces.push_back(summarise(read_timeline(file), file));
-    } else {
-      logs.push_back(read_nccl_tests_log(file));
+    switch (input_kind(file)) {
+      case InputKind::trace:
+        traces.push_back(summarise(read_timeline(file), file));
+        break;
+      case InputKind::kernel_table:
+        traces.push_back(summarise_nsys(read_inflated(file), file));
+        break;
+      case InputKind::log:
+        logs.push_back(read_nccl_tests_log(file));
+        break;
     }
   });
   std::string sections;

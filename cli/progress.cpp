@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <iostream>
 #include <utility>
 
@@ -21,33 +20,20 @@ Progress::~Progress() {
   if (on_line_) std::cerr << "\r\033[K" << std::flush;
 }
 
-bool Progress::is_time(double interval_seconds) {
-  if (!shown_) return false;
+void Progress::report(std::size_t done, std::size_t total) {
+  if (!shown_) return;
   const Clock::time_point now = Clock::now();
   const std::chrono::duration<double> elapsed = now - start_, since_last = now - last_;
-  if (elapsed.count() < 1 || since_last.count() < (terminal_ ? 0.1 : interval_seconds)) return false;
+  const double interval = terminal_ ? 0.1 : 1.0;
+  if (elapsed.count() < 1 || since_last.count() < interval) return;
   last_ = now;
-  return true;
-}
-
-void Progress::print(const std::string& text) {
+  const std::string text = progress_text(done, total, elapsed.count(), what_);
   if (terminal_) {
     std::cerr << "\r" << text << "\033[K" << std::flush;
     on_line_ = true;
   } else {
     std::cerr << text << "\n" << std::flush;
   }
-}
-
-void Progress::report(std::size_t done, std::size_t total) {
-  if (!is_time(1)) return;
-  const std::chrono::duration<double> elapsed = last_ - start_;
-  print(progress_text(done, total, elapsed.count(), what_));
-}
-
-void Progress::show(const std::string& text) {
-  const std::chrono::duration<double> elapsed = Clock::now() - start_;
-  if (is_time(std::max(1.0, elapsed.count() / 10))) print(text);
 }
 
 std::string progress_text(std::size_t done, std::size_t total, double elapsed_seconds,

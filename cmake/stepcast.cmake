@@ -5,18 +5,13 @@ function(stepcast_library name)
   target_link_libraries(${name} PUBLIC stepcast_options ${ARG_LINK})
 endfunction()
 
-# stepcast_test(NAME SOURCES... [LABEL label] [LINK targets...]): one GoogleTest program a folder. ctest names the
-# tests of a labelled one label.NAME.
+# stepcast_test(NAME SOURCES... [LINK targets...]): one GoogleTest program a folder.
 function(stepcast_test name)
-  cmake_parse_arguments(ARG "" "LABEL" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest_main GTest::gmock)
   target_compile_definitions(${name} PRIVATE STEPCAST_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-  if(ARG_LABEL)
-    gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 TEST_PREFIX ${ARG_LABEL}. PROPERTIES LABELS ${ARG_LABEL})
-  else()
-    gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60)
-  endif()
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60)
 endfunction()
 
 # stepcast_embed(TARGET FUNCTION FILES...): the files' text in the binary; FUNCTION() in namespace stepcast

@@ -102,9 +102,7 @@ JournalHeader header_of(const MeasuredSet& set, bool quick) {
   header.nodes = set.nodes;
   header.ranks = set.ranks;
   header.hosts = set.hosts;
-  for (const auto& version : set.device.versions) {
-    if (version.first != "core") header.versions.push_back(version);  // another core of the same host will do
-  }
+  header.versions = set.device.versions;
   header.quick = quick;
   header.measured_on = set.measured_on;
   return header;

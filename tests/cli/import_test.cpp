@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "base/document.hpp"
 #include "tests/calibrate/import/gzip.hpp"
 #include "tests/calibrate/import/trace_fixture.hpp"
 #include "tests/cli/program.hpp"
@@ -83,6 +84,36 @@ TEST_F(ImportCommand, ATraceIsShownAndItsFiguresBecomeAProfile) {
   const Outcome wrong = stepcast("import et.json --as profile");
   EXPECT_EQ(wrong.exit_code, 2);
   EXPECT_THAT(wrong.err, HasSubstr("et.json: error: this is an execution trace"));
+}
+
+TEST_F(ImportCommand, ATraceWithShapesBecomesAWorkloadThatRuns) {
+  TraceText trace;
+  trace.step(1, 0, 100000)
+      .event(
+          "cpu_op", "aten::linear", 30, 20,
+          "\"Sequence number\": 3, \"Input Dims\": [[32, 64], [128, 64], [128]], \"Input type\": [\"float\"]")
+      .kernel("ampere_sgemm_128x64_tn", 70, 10000, 7, "", 36)
+      .event("cpu_op", "autograd::engine::evaluate_function: AddmmBackward0", 300, 20,
+             "\"Sequence number\": 3", 2)
+      .kernel("ampere_sgemm_128x64_nn", 10100, 20000, 7, "", 310, 2)
+      .kernel("multi_tensor_apply", 40000, 5000, 7, "", 500);
+  write("t.json", trace.text());
+  const Outcome imported = stepcast("import t.json --as workload --out w.toml");
+  ASSERT_EQ(imported.exit_code, 0) << imported.err;
+  EXPECT_THAT(imported.err, HasSubstr("samples_per_micro_batch = 32"));
+  write("w-run.toml",
+        "title = \"w\"\n[model]\nworkload = \"w.toml\"\n[cluster]\nnodes = 1\nnode = \"dgx-a100-80g\"\n"
+        "gpus_per_node = 1\n[training]\nstrategy = \"ddp\"\nmicro_batch_size = 32\nprecision = \"fp32\"\n");
+  const Outcome run = stepcast("run w-run.toml --json -");
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const Value json = parse_json(run.out, "stdout");
+  const Value* breakdown = json.find("points")->array.at(0).find("breakdown");
+  EXPECT_NEAR(breakdown->find("compute_s")->real, 0.030, 0.0005);  // 10 ms forward, 20 ms backward
+  EXPECT_NEAR(breakdown->find("optimizer_s")->real, 0.005, 0.0005);
+  write("bare.json", TraceText().kernel("gemm", 1, 2).text());
+  const Outcome bare = stepcast("import bare.json --as workload");
+  EXPECT_EQ(bare.exit_code, 2);
+  EXPECT_THAT(bare.err, HasSubstr("no backward in the trace"));
 }
 
 TEST_F(ImportCommand, FaultsOfTheCommandLineAreNamed) {
