@@ -47,6 +47,7 @@ bool CallQueue::busy() {
 }
 
 void CallQueue::run() {
+  wake_promptly(0);
   std::unique_lock lock(mutex_);
   Seconds last_end;
   while (true) {

@@ -48,6 +48,7 @@ struct Transport {
     device = gloo::transport::tcp::CreateDevice(gloo::transport::tcp::attr(address.c_str()));
     const std::vector<pid_t> after = threads_of_process();
     std::ranges::set_difference(after, before, std::back_inserter(threads));
+    for (const pid_t thread : threads) wake_promptly(thread);
   }
 
   [[nodiscard]] Seconds cpu_time() const {

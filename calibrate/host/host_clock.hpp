@@ -17,6 +17,12 @@ namespace stepcast {
 /// Sleeps until CLOCK_MONOTONIC reaches `deadline`; returns at once if it has passed.
 void sleep_until(Seconds deadline);
 
+/// Gives a thread (0: the caller) short time slices, where Linux has them (6.12 on; any user may). Gloo's
+/// socket thread spins while another thread holds a connection's lock; on one core that lasts until its slice
+/// ends. Calls of 64 KiB on one core took 0.5 ms with slices of 0.1 ms, and 3 to 8 ms with those of 1.4 ms.
+/// It also takes the core sooner from a thread that computes.
+void wake_promptly(pid_t thread);
+
 /// When the compute stream of a host would be idle, if waking up took no time. Pauses that follow each other
 /// end where an accelerator's would: a late wake-up shortens the next pause instead of adding up.
 class DeviceTimeline {
