@@ -38,7 +38,7 @@ struct Rendezvous {
 /// which host, in which piece of work, runs its `on_abort`, and every process ends with code 3, whatever its
 /// main thread waits for. SIGINT on any rank ends all with 130. Ranks that have lost rank 0 say that
 /// themselves. A meeting that is destroyed while an exception unwinds counts as abandoned. Costs one wake-up
-/// a second; put() and doing() some ten microseconds: call them outside of what is timed.
+/// a second; put() and doing() some twenty microseconds: call them outside of what is timed.
 class Meeting {
  public:
   virtual ~Meeting() = default;

@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # A cluster of network namespaces on one machine. Source this file in bash; it defines:
 #
 #   cluster_require            exits with 77, aloud, where namespaces or tc can't be had

@@ -2,6 +2,7 @@
 # meeting_test.sh MEETING_PROBE: ranks of two hosts meet, started by srun's variables as a plain user without
 # mpirun, and by mpirun; a rank that dies is named with its host.
 set -euo pipefail
+# shellcheck source=tests/cluster/cluster.sh
 . "$(dirname "${BASH_SOURCE[0]}")/cluster.sh"
 cluster_require
 cluster_up 2 1gbit
