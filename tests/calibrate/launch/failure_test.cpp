@@ -150,20 +150,14 @@ TEST(Failure, ARankThatHasFinishedWhileOthersWaitForItIsNamed) {
 }
 
 TEST(Failure, RanksThatNeverComeAreNamed) {
-  MeetingLimits limits = quick_limits();
-  limits.meet = Seconds(0.3);
-  Socket listener = listen_on(0);
-  const pid_t process = fork();
-  if (process == 0) {
+  const auto meet_nobody = [] {
+    MeetingLimits limits = quick_limits();
+    limits.meet = Seconds(0.3);
     Rendezvous rendezvous;
     rendezvous.size = 3;
-    (void)meet_over_tcp(rendezvous, {{"127.0.0.1"}, 1}, std::move(listener), limits);
-    _exit(0);
-  }
-  int status = 0;
-  waitpid(process, &status, 0);
-  EXPECT_TRUE(WIFEXITED(status));
-  EXPECT_EQ(WEXITSTATUS(status), 3);
+    (void)meet_over_tcp(rendezvous, {}, listen_on(0), limits);
+  };
+  EXPECT_EXIT(meet_nobody(), testing::ExitedWithCode(3), "ranks 1, 2 did not come within 0 s to rank 0");
 }
 
 }  // namespace
