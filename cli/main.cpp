@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "base/diagnostic.hpp"
+#include "calibrate/device.hpp"
 #include "cli/commands.hpp"
 
 namespace {
@@ -33,6 +34,10 @@ stepcast::ExitCode run_and_report(const stepcast::Arguments& words) {
       const stepcast::ClockOverflow& error) {  // validate and traces, which have no point to call impossible
     std::cerr << "stepcast: error: " << error.what() << "\n";
     return ExitCode::wrong_input;
+  } catch (const stepcast::MachineError& error) {
+    std::cerr << "stepcast: error: " << error.what() << "\n";
+    if (!error.hint.empty()) std::cerr << "  hint: " << error.hint << "\n";
+    return ExitCode::machine_lacks;
   } catch (const stepcast::Interrupted&) {
     std::cerr << "stepcast: interrupted\n";
     return ExitCode::interrupted;

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <iostream>
 #include <utility>
 
@@ -20,20 +21,33 @@ Progress::~Progress() {
   if (on_line_) std::cerr << "\r\033[K" << std::flush;
 }
 
-void Progress::report(std::size_t done, std::size_t total) {
-  if (!shown_) return;
+bool Progress::is_time(double interval_seconds) {
+  if (!shown_) return false;
   const Clock::time_point now = Clock::now();
   const std::chrono::duration<double> elapsed = now - start_, since_last = now - last_;
-  const double interval = terminal_ ? 0.1 : 1.0;
-  if (elapsed.count() < 1 || since_last.count() < interval) return;
+  if (elapsed.count() < 1 || since_last.count() < (terminal_ ? 0.1 : interval_seconds)) return false;
   last_ = now;
-  const std::string text = progress_text(done, total, elapsed.count(), what_);
+  return true;
+}
+
+void Progress::print(const std::string& text) {
   if (terminal_) {
     std::cerr << "\r" << text << "\033[K" << std::flush;
     on_line_ = true;
   } else {
     std::cerr << text << "\n" << std::flush;
   }
+}
+
+void Progress::report(std::size_t done, std::size_t total) {
+  if (!is_time(1)) return;
+  const std::chrono::duration<double> elapsed = last_ - start_;
+  print(progress_text(done, total, elapsed.count(), what_));
+}
+
+void Progress::show(const std::string& text) {
+  const std::chrono::duration<double> elapsed = Clock::now() - start_;
+  if (is_time(std::max(1.0, elapsed.count() / 10))) print(text);
 }
 
 std::string progress_text(std::size_t done, std::size_t total, double elapsed_seconds,

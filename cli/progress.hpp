@@ -16,9 +16,13 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
 
   void report(std::size_t done, std::size_t total);
+  /// The same with a text of the caller's. Where stderr is no terminal, ever more seldom.
+  void show(const std::string& text);
 
  private:
   using Clock = std::chrono::steady_clock;
+  [[nodiscard]] bool is_time(double interval_seconds);
+  void print(const std::string& text);
   std::string what_;
   bool terminal_, shown_;
   bool on_line_{};  ///< something stands on the terminal's line

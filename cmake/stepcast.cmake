@@ -5,13 +5,18 @@ function(stepcast_library name)
   target_link_libraries(${name} PUBLIC stepcast_options ${ARG_LINK})
 endfunction()
 
-# stepcast_test(NAME SOURCES... [LINK targets...]): one GoogleTest program a folder.
+# stepcast_test(NAME SOURCES... [LABEL label] [LINK targets...]): one GoogleTest program a folder. ctest names the
+# tests of a labelled one label.NAME.
 function(stepcast_test name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "" "LABEL" "SOURCES;LINK" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest_main GTest::gmock)
   target_compile_definitions(${name} PRIVATE STEPCAST_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60)
+  if(ARG_LABEL)
+    gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 TEST_PREFIX ${ARG_LABEL}. PROPERTIES LABELS ${ARG_LABEL})
+  else()
+    gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60)
+  endif()
 endfunction()
 
 # stepcast_embed(TARGET FUNCTION FILES...): the files' text in the binary; FUNCTION() in namespace stepcast

@@ -1,10 +1,9 @@
+#include "calibrate/cuda/attention.hpp"
+
 #include <cmath>
 
-#include "calibrate/cuda/cuda_device.hpp"
 #include "calibrate/cuda/kernels.hpp"
 
-// Attention as "eager" frameworks run it: heads are rearranged so that products can be batched, scores are
-// multiplied out and kept.
 namespace stepcast {
 namespace {
 
@@ -26,8 +25,8 @@ float score_scale(const AttentionCall& call) {
 /// Memory for the time of a call.
 class Scratch {
  public:
-  Scratch(MemoryPool& pool, Dtype type, std::int64_t count)
-      : block_(pool.scratch(static_cast<std::int64_t>(element_size(type)) * count)),
+  Scratch(const AttentionTools& tools, Dtype type, std::int64_t count)
+      : block_(tools.scratch(static_cast<std::int64_t>(element_size(type)) * count)),
         tensor{block_.get(), count, type} {}
 
  private:
@@ -39,82 +38,79 @@ class Scratch {
 
 }  // namespace
 
-std::int64_t CudaDevice::attention_saved(const AttentionCall& call) const { return shape_of(call).scores; }
-
-void CudaDevice::attention_forward(const AttentionCall& call) {
+void run_attention_forward(const AttentionCall& call, const AttentionTools& tools) {
   const Shape shape = shape_of(call);
   const Dtype type = call.qkv.type;
-  const Scratch split(*memory_, type, 3 * shape.inputs), product(*memory_, type, shape.inputs);
-  kernels::split_heads(call.qkv, split.tensor, call, 3, stream_);
+  const Scratch split(tools, type, 3 * shape.inputs), product(tools, type, shape.inputs);
+  kernels::split_heads(call.qkv, split.tensor, call, 3, tools.stream);
   const Tensor q = split.tensor.part(0, shape.inputs), k = split.tensor.part(shape.inputs, shape.inputs),
                v = split.tensor.part(2 * shape.inputs, shape.inputs);
   const Tensor weights = call.saved.part(0, shape.scores);
-  gemm({.a = q,
-        .b = k,
-        .c = weights,
-        .rows = call.length,
-        .columns = call.length,
-        .depth = call.head_dim,
-        .batch = shape.pairs,
-        .transpose_b = true});
-  kernels::softmax_forward(weights, call.length, score_scale(call), call.causal, stream_);
-  gemm({.a = weights,
-        .b = v,
-        .c = product.tensor,
-        .rows = call.length,
-        .columns = call.head_dim,
-        .depth = call.length,
-        .batch = shape.pairs});
-  kernels::merge_heads(product.tensor, call.output, call, 1, stream_);
-  launches_ += 3;
+  tools.gemm({.a = q,
+              .b = k,
+              .c = weights,
+              .rows = call.length,
+              .columns = call.length,
+              .depth = call.head_dim,
+              .batch = shape.pairs,
+              .transpose_b = true});
+  kernels::softmax_forward(weights, call.length, score_scale(call), call.causal, tools.stream);
+  tools.gemm({.a = weights,
+              .b = v,
+              .c = product.tensor,
+              .rows = call.length,
+              .columns = call.head_dim,
+              .depth = call.length,
+              .batch = shape.pairs});
+  kernels::merge_heads(product.tensor, call.output, call, 1, tools.stream);
 }
 
-void CudaDevice::attention_backward(const AttentionCall& call, Tensor output_gradient, Tensor qkv_gradient) {
+void run_attention_backward(const AttentionCall& call, Tensor output_gradient, Tensor qkv_gradient,
+                            const AttentionTools& tools) {
   const Shape shape = shape_of(call);
   const Dtype type = call.qkv.type;
-  const Scratch split(*memory_, type, 3 * shape.inputs), gradients(*memory_, type, 3 * shape.inputs),
-      product(*memory_, type, shape.inputs), scores(*memory_, type, shape.scores);
+  const Scratch split(tools, type, 3 * shape.inputs), gradients(tools, type, 3 * shape.inputs),
+      product(tools, type, shape.inputs), scores(tools, type, shape.scores);
   const auto third = [&](const Scratch& of, int which) {
     return of.tensor.part(which * shape.inputs, shape.inputs);
   };
   const Tensor weights = call.saved.part(0, shape.scores);
-  kernels::split_heads(call.qkv, split.tensor, call, 3, stream_);
-  kernels::split_heads(output_gradient, product.tensor, call, 1, stream_);
+  kernels::split_heads(call.qkv, split.tensor, call, 3, tools.stream);
+  kernels::split_heads(output_gradient, product.tensor, call, 1, tools.stream);
   // Gradient of v: weights' output gradient. Of the weights: output gradient times v'.
-  gemm({.a = weights,
-        .b = product.tensor,
-        .c = third(gradients, 2),
-        .rows = call.length,
-        .columns = call.head_dim,
-        .depth = call.length,
-        .batch = shape.pairs,
-        .transpose_a = true});
-  gemm({.a = product.tensor,
-        .b = third(split, 2),
-        .c = scores.tensor,
-        .rows = call.length,
-        .columns = call.length,
-        .depth = call.head_dim,
-        .batch = shape.pairs,
-        .transpose_b = true});
-  kernels::softmax_backward(weights, scores.tensor, call.length, score_scale(call), stream_);
-  gemm({.a = scores.tensor,
-        .b = third(split, 1),
-        .c = third(gradients, 0),
-        .rows = call.length,
-        .columns = call.head_dim,
-        .depth = call.length,
-        .batch = shape.pairs});
-  gemm({.a = scores.tensor,
-        .b = third(split, 0),
-        .c = third(gradients, 1),
-        .rows = call.length,
-        .columns = call.head_dim,
-        .depth = call.length,
-        .batch = shape.pairs,
-        .transpose_a = true});
-  kernels::merge_heads(gradients.tensor, qkv_gradient, call, 3, stream_);
-  launches_ += 4;
+  tools.gemm({.a = weights,
+              .b = product.tensor,
+              .c = third(gradients, 2),
+              .rows = call.length,
+              .columns = call.head_dim,
+              .depth = call.length,
+              .batch = shape.pairs,
+              .transpose_a = true});
+  tools.gemm({.a = product.tensor,
+              .b = third(split, 2),
+              .c = scores.tensor,
+              .rows = call.length,
+              .columns = call.length,
+              .depth = call.head_dim,
+              .batch = shape.pairs,
+              .transpose_b = true});
+  kernels::softmax_backward(weights, scores.tensor, call.length, score_scale(call), tools.stream);
+  tools.gemm({.a = scores.tensor,
+              .b = third(split, 1),
+              .c = third(gradients, 0),
+              .rows = call.length,
+              .columns = call.head_dim,
+              .depth = call.length,
+              .batch = shape.pairs});
+  tools.gemm({.a = scores.tensor,
+              .b = third(split, 0),
+              .c = third(gradients, 1),
+              .rows = call.length,
+              .columns = call.head_dim,
+              .depth = call.length,
+              .batch = shape.pairs,
+              .transpose_a = true});
+  kernels::merge_heads(gradients.tensor, qkv_gradient, call, 3, tools.stream);
 }
 
 }  // namespace stepcast

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/print.hpp"
+#include "calibrate/cuda/attention.hpp"
 #include "calibrate/cuda/cuda_error.hpp"
 #include "calibrate/cuda/device_name.hpp"
 #include "calibrate/cuda/kernels.hpp"
@@ -176,6 +177,23 @@ void CudaDevice::activation_backward(PointWise kind, Tensor x, Tensor dy, Tensor
 void CudaDevice::add(Tensor a, Tensor b, Tensor sum) {
   kernels::add(a, b, sum, stream_);
   launches_ += a.count > 0 ? 1 : 0;
+}
+
+std::int64_t CudaDevice::attention_saved(const AttentionCall& call) const {
+  return call.samples * call.heads * call.length * call.length;
+}
+
+AttentionTools CudaDevice::attention_tools() {
+  return {[this](const GemmCall& call) { gemm(call); },
+          [this](std::int64_t bytes) { return memory_->scratch(bytes); }, stream_};
+}
+
+void CudaDevice::attention_forward(const AttentionCall& call) {
+  run_attention_forward(call, attention_tools());
+}
+
+void CudaDevice::attention_backward(const AttentionCall& call, Tensor output_gradient, Tensor qkv_gradient) {
+  run_attention_backward(call, output_gradient, qkv_gradient, attention_tools());
 }
 
 void CudaDevice::embedding_forward(const void* ids, Tensor token, Tensor position, Tensor y,

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "calibrate/cuda/attention.hpp"
 #include "calibrate/cuda/blas.hpp"
 #include "calibrate/cuda/kernel_timer.hpp"
 #include "calibrate/cuda/memory_pool.hpp"
@@ -61,6 +62,7 @@ class CudaDevice : public ComputeDevice {
   Sample timed(const std::function<void()>& body) override;
 
  private:
+  [[nodiscard]] AttentionTools attention_tools();
   void open_timer();
   [[nodiscard]] Seconds wall_time_of_launches();
 
@@ -69,7 +71,7 @@ class CudaDevice : public ComputeDevice {
   std::shared_ptr<MemoryPool> memory_;
   std::unique_ptr<Blas> blas_;
   std::unique_ptr<KernelTimer> timer_;
-  int launches_{};  ///< at least so many were made
+  int launches_{};  ///< were made, or more: cuBLASLt may take several for a product
 };
 
 }  // namespace stepcast

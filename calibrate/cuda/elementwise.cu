@@ -55,9 +55,10 @@ void map(std::int64_t count, Out* out, F f, cudaStream_t stream, const In*... in
   if (count == 0) return;
   constexpr int n = widest<Out, In...>;
   if (aligned<n>(out) && (aligned<n>(in) && ...)) {
-    map_kernel<n><<<blocks_for(count / n + 1), block_threads, 0, stream>>>(count, out, f, in...);
+    launch(map_kernel<n, Out, F, In...>, blocks_for(count / n + 1), block_threads, stream, count, out, f,
+           in...);
   } else {
-    map_kernel<1><<<blocks_for(count), block_threads, 0, stream>>>(count, out, f, in...);
+    launch(map_kernel<1, Out, F, In...>, blocks_for(count), block_threads, stream, count, out, f, in...);
   }
 }
 
@@ -86,7 +87,7 @@ __global__ void random_kernel(std::int64_t count, T* to, std::uint64_t seed, flo
 
 /// torch.optim.AdamW: decay, then the step with bias-corrected moments.
 struct AdamStep {
-  float rate, beta1, beta2, epsilon, kept, step_size, second_correction;
+  float beta1, beta2, epsilon, kept, step_size, second_correction;
 
   __device__ void operator()(float& parameter, float gradient, float& first, float& second) const {
     first = beta1 * first + (1.0F - beta1) * gradient;
@@ -118,13 +119,8 @@ __global__ void adamw_kernel(std::int64_t count, T* parameters, const float* gra
 }
 
 __global__ void pause_kernel(std::uint64_t nanoseconds) {
-  const auto now = [] {
-    std::uint64_t time;
-    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(time));
-    return time;
-  };
-  const std::uint64_t start = now();
-  while (now() - start < nanoseconds) __nanosleep(200);
+  const std::uint64_t start = device_nanoseconds();
+  while (device_nanoseconds() - start < nanoseconds) __nanosleep(200);
 }
 
 }  // namespace
@@ -170,8 +166,8 @@ void copy(Tensor from, Tensor to, float scale, cudaStream_t stream) {
 void fill_random(Tensor to, std::uint64_t seed, float deviation, cudaStream_t stream) {
   if (to.count == 0) return;
   with_any_type(to.type, [&]<class T>(T) {
-    random_kernel<<<blocks_for((to.count + 1) / 2), block_threads, 0, stream>>>(to.count, data<T>(to), seed,
-                                                                                deviation);
+    launch(random_kernel<T>, blocks_for((to.count + 1) / 2), block_threads, stream, to.count, data<T>(to),
+           seed, deviation);
   });
   check_launch("fill with random numbers");
 }
@@ -181,8 +177,7 @@ void adamw(Tensor parameters, Tensor gradients, Tensor first, Tensor second, con
   if (parameters.count == 0) return;
   const double correction1 = 1.0 - std::pow(settings.beta1, settings.step);
   const double correction2 = 1.0 - std::pow(settings.beta2, settings.step);
-  const AdamStep step{static_cast<float>(settings.learning_rate),
-                      static_cast<float>(settings.beta1),
+  const AdamStep step{static_cast<float>(settings.beta1),
                       static_cast<float>(settings.beta2),
                       static_cast<float>(settings.epsilon),
                       static_cast<float>(1.0 - settings.learning_rate * settings.weight_decay),
@@ -194,16 +189,16 @@ void adamw(Tensor parameters, Tensor gradients, Tensor first, Tensor second, con
     auto *m = data<float>(first), *v = data<float>(second);
     const std::int64_t count = parameters.count;
     if (count % 4 == 0 && aligned<4>(p) && aligned<4>(g) && aligned<4>(m) && aligned<4>(v)) {
-      adamw_kernel<4><<<blocks_for(count / 4), block_threads, 0, stream>>>(count, p, g, m, v, step);
+      launch(adamw_kernel<4, T>, blocks_for(count / 4), block_threads, stream, count, p, g, m, v, step);
     } else {
-      adamw_kernel<1><<<blocks_for(count), block_threads, 0, stream>>>(count, p, g, m, v, step);
+      launch(adamw_kernel<1, T>, blocks_for(count), block_threads, stream, count, p, g, m, v, step);
     }
   });
   check_launch("run AdamW");
 }
 
 void pause(Seconds time, cudaStream_t stream) {
-  pause_kernel<<<1, 1, 0, stream>>>(static_cast<std::uint64_t>(std::max(0.0, time.value) * 1e9));
+  launch(pause_kernel, 1, 1, stream, static_cast<std::uint64_t>(std::max(0.0, time.value) * 1e9));
   check_launch("pause");
 }
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 #include "calibrate/cuda/cuda_error.hpp"
 #include "calibrate/device.hpp"
@@ -101,25 +102,79 @@ T* data(const Tensor& tensor) {
 template <class... T>
 constexpr int widest = 16 / static_cast<int>(std::max({sizeof(T)...}));
 
-/// Whether vectors of N elements lie where they may be loaded at once, and fill rows of `columns` elements.
+/// Whether vectors of N elements may be loaded from there at once.
 template <int N, class T>
 bool aligned(const T* pointer) {
   return reinterpret_cast<std::uintptr_t>(pointer) % (N * sizeof(T)) == 0;
 }
 
 constexpr int block_threads = 256;
+/// Of kernels that work on rows; registers are limited to what so many threads have.
+constexpr int most_row_threads = 1024;
 
 /// Blocks for `items` of a grid-stride loop.
 inline unsigned blocks_for(std::int64_t items, std::int64_t per_block = block_threads) {
   return static_cast<unsigned>(std::clamp<std::int64_t>((items + per_block - 1) / per_block, 1, 1 << 20));
 }
 
-/// Threads of a block that works on a row of `columns`, four or so elements each.
-inline unsigned row_threads(std::int64_t columns) {
-  const std::int64_t warps = (columns / 4 + warp_size - 1) / warp_size;
-  return static_cast<unsigned>(std::clamp<std::int64_t>(warps, 1, 32)) * warp_size;
+/// Threads of a block that works on a row of `columns`, one vector or four elements each, or more.
+inline unsigned row_threads(std::int64_t columns, int vector) {
+  const std::int64_t of_warp = warp_size * std::max(vector, 4);
+  return static_cast<unsigned>(
+      std::clamp<std::int64_t>((columns + of_warp - 1) / of_warp * warp_size, warp_size, most_row_threads));
+}
+
+/// Calls `f` with the vector length (a std::integral_constant) that rows of `columns` elements of all
+/// pointers allow.
+template <class F, class... T>
+void with_vectors(std::int64_t columns, F&& f, T*... pointers) {
+  constexpr int n = widest<T...>;
+  if (columns % n == 0 && (aligned<n>(pointers) && ...)) {
+    f(std::integral_constant<int, n>{});
+  } else {
+    f(std::integral_constant<int, 1>{});
+  }
+}
+
+/// Calls f(column, value) for the first `columns` of a row, shared out over the block.
+template <int N, class T, class F>
+__device__ inline void for_row(const T* row, std::int64_t columns, F f) {
+  for (std::int64_t c = threadIdx.x * N; c < columns; c += blockDim.x * N) {
+    const auto v = load<N>(row + c);
+#pragma unroll
+    for (int k = 0; k < N; ++k) {
+      if (c + k < columns) f(c + k, to_float(v.at[k]));
+    }
+  }
+}
+
+/// Replaces each value of a row by f(column, value).
+template <int N, class T, class F>
+__device__ inline void replace_row(T* row, std::int64_t columns, F f) {
+  for (std::int64_t c = threadIdx.x * N; c < columns; c += blockDim.x * N) {
+    auto v = load<N>(row + c);
+#pragma unroll
+    for (int k = 0; k < N; ++k) v.at[k] = from_float<T>(f(c + k, to_float(v.at[k])));
+    store<N>(row + c, v);
+  }
+}
+
+#ifndef STEPCAST_EMULATED_GPU  // tests run the kernels on a CPU, with a launch() of their own
+
+template <class... Parameters, class... Arguments>
+void launch(void (*kernel)(Parameters...), dim3 blocks, dim3 threads, cudaStream_t stream,
+            Arguments... arguments) {
+  kernel<<<blocks, threads, 0, stream>>>(arguments...);
 }
 
 inline void check_launch(const char* kernel) { check_cuda(cudaGetLastError(), kernel); }
+
+__device__ inline std::uint64_t device_nanoseconds() {
+  std::uint64_t time;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(time));
+  return time;
+}
+
+#endif
 
 }  // namespace stepcast::kernels

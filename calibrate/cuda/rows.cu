@@ -21,17 +21,6 @@ RowGrid row_grid(std::int64_t rows, std::int64_t vectors) {
   return {dim3(across, static_cast<unsigned>(std::min<std::int64_t>(down, 65535))), dim3(x, y)};
 }
 
-/// Calls `f` with the vector length (as std::integral_constant) that all rows of `columns` allow.
-template <class F, class... T>
-void with_vectors(std::int64_t columns, F&& f, T*... pointers) {
-  constexpr int n = widest<T...>;
-  if (columns % n == 0 && (aligned<n>(pointers) && ...)) {
-    f(std::integral_constant<int, n>{});
-  } else {
-    f(std::integral_constant<int, 1>{});
-  }
-}
-
 template <int N, class T>
 __global__ void bias_kernel(T* y, const T* bias, std::int64_t rows, std::int64_t columns) {
   const std::int64_t c = (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) * N;
@@ -93,16 +82,17 @@ void add_column_sums(const T* dy, const T* x, const float* statistics, float* bi
         const auto across = static_cast<unsigned>((columns + warp_size * n - 1) / (warp_size * n));
         const std::int64_t down =
             std::clamp<std::int64_t>(2048 / across, 1, (rows + sum_rows - 1) / sum_rows);
-        column_sums_kernel<n, norm>
-            <<<dim3(across, static_cast<unsigned>(down)), dim3(warp_size, sum_rows), 0, stream>>>(
-                dy, x, statistics, bias_gradient, weight_gradient, rows, columns);
+        launch(column_sums_kernel<n, norm, T>, dim3(across, static_cast<unsigned>(down)),
+               dim3(warp_size, sum_rows), stream, dy, x, statistics, bias_gradient, weight_gradient, rows,
+               columns);
       },
       dy, x);
 }
 
 template <int N, class T>
-__global__ void norm_forward_kernel(const T* x, const T* weight, const T* bias, T* y, float* statistics,
-                                    std::int64_t rows, std::int64_t columns) {
+__global__ void __launch_bounds__(most_row_threads)
+    norm_forward_kernel(const T* x, const T* weight, const T* bias, T* y, float* statistics,
+                        std::int64_t rows, std::int64_t columns) {
   const auto count = static_cast<float>(columns);
   for (std::int64_t r = blockIdx.x; r < rows; r += gridDim.x) {
     const T* row = x + r * columns;
@@ -139,8 +129,9 @@ __global__ void norm_forward_kernel(const T* x, const T* weight, const T* bias, 
 
 /// With n the normalised x and g = dy weight: dx = (g - mean(g) - n mean(g n)) / deviation.
 template <int N, class T>
-__global__ void norm_backward_kernel(const T* x, const T* weight, const float* statistics, const T* dy, T* dx,
-                                     std::int64_t rows, std::int64_t columns) {
+__global__ void __launch_bounds__(most_row_threads)
+    norm_backward_kernel(const T* x, const T* weight, const float* statistics, const T* dy, T* dx,
+                         std::int64_t rows, std::int64_t columns) {
   const auto count = static_cast<float>(columns);
   for (std::int64_t r = blockIdx.x; r < rows; r += gridDim.x) {
     const float mean = statistics[2 * r], inverse = statistics[2 * r + 1];
@@ -217,7 +208,7 @@ void bias_forward(Tensor y, Tensor bias, std::int64_t rows, cudaStream_t stream)
         columns,
         [&](auto n) {
           const RowGrid grid = row_grid(rows, (columns + n - 1) / n);
-          bias_kernel<n><<<grid.blocks, grid.threads, 0, stream>>>(out, b, rows, columns);
+          launch(bias_kernel<n, T>, grid.blocks, grid.threads, stream, out, b, rows, columns);
         },
         out, b);
   });
@@ -243,8 +234,8 @@ void norm_forward(Tensor x, Tensor weight, Tensor bias, Tensor y, Tensor statist
     with_vectors(
         columns,
         [&](auto n) {
-          norm_forward_kernel<n><<<blocks_for(rows, 1), row_threads(columns), 0, stream>>>(
-              in, w, b, out, data<float>(statistics), rows, columns);
+          launch(norm_forward_kernel<n, T>, blocks_for(rows, 1), row_threads(columns, n), stream, in, w, b,
+                 out, data<float>(statistics), rows, columns);
         },
         in, w, b, out);
   });
@@ -265,8 +256,8 @@ void norm_backward(Tensor x, Tensor weight, Tensor statistics, Tensor dy, Tensor
     with_vectors(
         columns,
         [&](auto n) {
-          norm_backward_kernel<n>
-              <<<blocks_for(rows, 1), row_threads(columns), 0, stream>>>(in, w, saved, g, out, rows, columns);
+          launch(norm_backward_kernel<n, T>, blocks_for(rows, 1), row_threads(columns, n), stream, in, w,
+                 saved, g, out, rows, columns);
         },
         in, w, g, out);
   });
@@ -284,8 +275,8 @@ void embedding_forward(const std::int32_t* ids, Tensor token, Tensor position, T
         columns,
         [&](auto n) {
           const RowGrid grid = row_grid(rows, (columns + n - 1) / n);
-          embedding_kernel<n>
-              <<<grid.blocks, grid.threads, 0, stream>>>(ids, t, p, out, rows, length, columns);
+          launch(embedding_kernel<n, T>, grid.blocks, grid.threads, stream, ids, t, p, out, rows, length,
+                 columns);
         },
         t, p, out);
   });
@@ -302,8 +293,8 @@ void embedding_backward(const std::int32_t* ids, Tensor dy, Tensor token_gradien
         columns,
         [&](auto n) {
           const RowGrid grid = row_grid(rows, (columns + n - 1) / n);
-          embedding_backward_kernel<n><<<grid.blocks, grid.threads, 0, stream>>>(
-              ids, g, data<float>(token_gradient), data<float>(position_gradient), rows, length, columns);
+          launch(embedding_backward_kernel<n, T>, grid.blocks, grid.threads, stream, ids, g,
+                 data<float>(token_gradient), data<float>(position_gradient), rows, length, columns);
         },
         g);
   });

@@ -4,65 +4,74 @@
 namespace stepcast::kernels {
 namespace {
 
-template <class T>
-__global__ void cross_entropy_kernel(T* logits, const std::int32_t* targets, float* loss, std::int64_t rows,
-                                     std::int64_t classes, float scale) {
+template <int N, class T>
+__global__ void __launch_bounds__(most_row_threads)
+    cross_entropy_kernel(T* logits, const std::int32_t* targets, float* loss, std::int64_t rows,
+                         std::int64_t classes, float scale) {
   for (std::int64_t r = blockIdx.x; r < rows; r += gridDim.x) {
     T* row = logits + r * classes;
     // Each thread keeps the sum relative to its own maximum, so that one pass is enough.
     float maximum = -INFINITY, sum = 0.0F;
-    for (std::int64_t c = threadIdx.x; c < classes; c += blockDim.x) {
-      const float value = to_float(row[c]);
+    for_row<N>(row, classes, [&](std::int64_t, float value) {
       if (value > maximum) {
         sum *= __expf(maximum - value);
         maximum = value;
       }
       sum += __expf(value - maximum);
-    }
+    });
     const float of_row = block_maximum(maximum);
     sum = block_sum(maximum == -INFINITY ? 0.0F : sum * __expf(maximum - of_row));
     const std::int64_t target = targets[r];
     if (threadIdx.x == 0) atomicAdd(loss, scale * (logf(sum) + of_row - to_float(row[target])));
     __syncthreads();  // the target's logit is read before it is overwritten
     const float inverse = 1.0F / sum;
-    for (std::int64_t c = threadIdx.x; c < classes; c += blockDim.x) {
-      const float probability = __expf(to_float(row[c]) - of_row) * inverse;
-      row[c] = from_float<T>(scale * (probability - (c == target ? 1.0F : 0.0F)));
-    }
+    replace_row<N>(row, classes, [=](std::int64_t c, float value) {
+      return scale * (__expf(value - of_row) * inverse - (c == target ? 1.0F : 0.0F));
+    });
   }
 }
 
-template <class T>
-__global__ void softmax_kernel(T* scores, std::int64_t rows, std::int64_t length, float scale, bool causal) {
+template <int N, class T>
+__global__ void __launch_bounds__(most_row_threads)
+    softmax_kernel(T* scores, std::int64_t rows, std::int64_t length, float scale, bool causal) {
   for (std::int64_t r = blockIdx.x; r < rows; r += gridDim.x) {
     T* row = scores + r * length;
     const std::int64_t seen = causal ? r % length + 1 : length;
     float maximum = -INFINITY;
-    for (std::int64_t c = threadIdx.x; c < seen; c += blockDim.x) maximum = fmaxf(maximum, to_float(row[c]));
+    for_row<N>(row, seen, [&](std::int64_t, float value) { maximum = fmaxf(maximum, value); });
     maximum = block_maximum(maximum);
     float sum = 0.0F;
-    for (std::int64_t c = threadIdx.x; c < seen; c += blockDim.x) {
-      sum += __expf(scale * (to_float(row[c]) - maximum));
-    }
+    for_row<N>(row, seen, [&](std::int64_t, float value) { sum += __expf(scale * (value - maximum)); });
     const float inverse = 1.0F / block_sum(sum);
-    for (std::int64_t c = threadIdx.x; c < length; c += blockDim.x) {
-      row[c] = from_float<T>(c < seen ? __expf(scale * (to_float(row[c]) - maximum)) * inverse : 0.0F);
-    }
+    replace_row<N>(row, length, [=](std::int64_t c, float value) {
+      return c < seen ? __expf(scale * (value - maximum)) * inverse : 0.0F;
+    });
   }
 }
 
-template <class T>
-__global__ void softmax_backward_kernel(const T* weights, T* gradient, std::int64_t rows, std::int64_t length,
-                                        float scale) {
+template <int N, class T>
+__global__ void __launch_bounds__(most_row_threads)
+    softmax_backward_kernel(const T* weights, T* gradient, std::int64_t rows, std::int64_t length,
+                            float scale) {
   for (std::int64_t r = blockIdx.x; r < rows; r += gridDim.x) {
+    const T* w = weights + r * length;
+    T* g = gradient + r * length;
     float product = 0.0F;
-    for (std::int64_t c = threadIdx.x; c < length; c += blockDim.x) {
-      product += to_float(weights[r * length + c]) * to_float(gradient[r * length + c]);
+    for (std::int64_t c = threadIdx.x * N; c < length; c += blockDim.x * N) {
+      const auto weight = load<N>(w + c), of_weight = load<N>(static_cast<const T*>(g) + c);
+#pragma unroll
+      for (int k = 0; k < N; ++k) product += to_float(weight.at[k]) * to_float(of_weight.at[k]);
     }
     product = block_sum(product);
-    for (std::int64_t c = threadIdx.x; c < length; c += blockDim.x) {
-      const std::int64_t i = r * length + c;
-      gradient[i] = from_float<T>(scale * to_float(weights[i]) * (to_float(gradient[i]) - product));
+    for (std::int64_t c = threadIdx.x * N; c < length; c += blockDim.x * N) {
+      const auto weight = load<N>(w + c);
+      auto of_weight = load<N>(static_cast<const T*>(g) + c);
+#pragma unroll
+      for (int k = 0; k < N; ++k) {
+        of_weight.at[k] =
+            from_float<T>(scale * to_float(weight.at[k]) * (to_float(of_weight.at[k]) - product));
+      }
+      store<N>(g + c, of_weight);
     }
   }
 }
@@ -103,18 +112,15 @@ template <bool split>
 void move_heads(Tensor from, Tensor to, const AttentionCall& call, std::int64_t parts, cudaStream_t stream) {
   if (from.count == 0) return;
   with_type(from.type, [&]<class T>(T) {
-    const auto move = [&]<int N>(std::integral_constant<int, N>) {
-      using V = Vector<T, N>;
-      heads_kernel<split><<<blocks_for(from.count / N), block_threads, 0, stream>>>(
-          data<const V>(from), data<V>(to),
-          HeadShape{call.samples, call.length, call.heads, call.head_dim / N, parts});
-    };
-    constexpr int n = widest<T>;
-    if (call.head_dim % n == 0 && aligned<n>(data<T>(from)) && aligned<n>(data<T>(to))) {
-      move(std::integral_constant<int, n>{});
-    } else {
-      move(std::integral_constant<int, 1>{});
-    }
+    with_vectors(
+        call.head_dim,
+        [&](auto n) {
+          using V = Vector<T, n>;
+          launch(heads_kernel<split, V>, blocks_for(from.count / n), block_threads, stream,
+                 data<const V>(from), data<V>(to),
+                 HeadShape{call.samples, call.length, call.heads, call.head_dim / n, parts});
+        },
+        data<T>(from), data<T>(to));
   });
   check_launch("rearrange attention heads");
 }
@@ -126,8 +132,14 @@ void cross_entropy(Tensor logits, const std::int32_t* targets, Tensor loss, std:
   if (logits.count == 0) return;
   with_type(logits.type, [&]<class T>(T) {
     const std::int64_t classes = logits.count / rows;
-    cross_entropy_kernel<<<blocks_for(rows, 1), row_threads(classes), 0, stream>>>(
-        data<T>(logits), targets, data<float>(loss), rows, classes, scale / static_cast<float>(rows));
+    with_vectors(
+        classes,
+        [&](auto n) {
+          launch(cross_entropy_kernel<n, T>, blocks_for(rows, 1), row_threads(classes, n), stream,
+                 data<T>(logits), targets, data<float>(loss), rows, classes,
+                 scale / static_cast<float>(rows));
+        },
+        data<T>(logits));
   });
   check_launch("compute the loss");
 }
@@ -136,8 +148,13 @@ void softmax_forward(Tensor scores, std::int64_t length, float scale, bool causa
   if (scores.count == 0) return;
   with_type(scores.type, [&]<class T>(T) {
     const std::int64_t rows = scores.count / length;
-    softmax_kernel<<<blocks_for(rows, 1), row_threads(length), 0, stream>>>(data<T>(scores), rows, length,
-                                                                            scale, causal);
+    with_vectors(
+        length,
+        [&](auto n) {
+          launch(softmax_kernel<n, T>, blocks_for(rows, 1), row_threads(length, n), stream, data<T>(scores),
+                 rows, length, scale, causal);
+        },
+        data<T>(scores));
   });
   check_launch("compute a softmax");
 }
@@ -147,8 +164,13 @@ void softmax_backward(Tensor weights, Tensor gradient, std::int64_t length, floa
   if (weights.count == 0) return;
   with_type(weights.type, [&]<class T>(T) {
     const std::int64_t rows = weights.count / length;
-    softmax_backward_kernel<<<blocks_for(rows, 1), row_threads(length), 0, stream>>>(
-        data<const T>(weights), data<T>(gradient), rows, length, scale);
+    with_vectors(
+        length,
+        [&](auto n) {
+          launch(softmax_backward_kernel<n, T>, blocks_for(rows, 1), row_threads(length, n), stream,
+                 data<const T>(weights), data<T>(gradient), rows, length, scale);
+        },
+        data<const T>(weights), data<T>(gradient));
   });
   check_launch("differentiate a softmax");
 }

@@ -102,7 +102,9 @@ JournalHeader header_of(const MeasuredSet& set, bool quick) {
   header.nodes = set.nodes;
   header.ranks = set.ranks;
   header.hosts = set.hosts;
-  header.versions = set.device.versions;
+  for (const auto& version : set.device.versions) {
+    if (version.first != "core") header.versions.push_back(version);  // another core of the same host will do
+  }
   header.quick = quick;
   header.measured_on = set.measured_on;
   return header;

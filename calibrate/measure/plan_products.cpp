@@ -46,7 +46,7 @@ void plan_host_products(PlanBuilder& plan) {
   // A vocabulary's logits, sizes that are no powers of two, and the MLP of gpt2.
   for (const Linear& linear :
        {Linear{256, 8192, 256}, Linear{128, 16384, 128}, Linear{512, 2048, 192}, Linear{256, 768, 768},
-        Linear{64, 3072, 768}, Linear{64, 768, 3072}, Linear{100, 1000, 300}})
+        Linear{64, 3072, 768}, Linear{64, 768, 3072}, Linear{100, 1000, 300}, Linear{512, 512, 512}})
     add_linear(plan, linear, type, 0, shortest, longest);
   if (plan.quick()) return;
   add_grid(plan, {{16, 32, 64, 128, 256, 512, 1024, 2048}, {64, 128, 256, 512, 1024, 2048, 4096}}, type, 2,
@@ -60,7 +60,7 @@ void plan_gpu_products(PlanBuilder& plan) {
   for (const Linear& linear :
        {Linear{4096, 50257, 1024}, Linear{4096, 50304, 1024}, Linear{4096, 128256, 4096},
         Linear{4096, 64, 4096}, Linear{4096, 128, 4096}, Linear{2048, 3072, 768}, Linear{2048, 768, 3072},
-        Linear{8192, 14336, 4096}, Linear{8192, 6144, 4096}})
+        Linear{8192, 14336, 4096}, Linear{8192, 6144, 4096}, Linear{8192, 8192, 8192}})
     add_linear(plan, linear, type, 0, {}, {});
   const Grid coarse{{4096}, {1024, 4096, 16384}};
   for (const Dtype other : plan.device().dtypes) {
