@@ -16,7 +16,7 @@ struct RankPlace {
   int local_rank{}, local_size{1};  ///< among the ranks of its node
   int node{}, nodes{1};             ///< nodes are numbered in the order of their first rank
   std::string host;                 ///< its node's name
-  std::string launcher;             ///< "mpirun", "srun", "torchrun", "none"
+  std::string launcher;             ///< "mpirun", "srun", "torchrun", "script", "none"
   std::vector<int> node_of_rank;
   std::vector<std::string> host_of_rank;
 };

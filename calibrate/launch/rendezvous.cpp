@@ -80,7 +80,7 @@ void set_port(Rendezvous& to, const Environment& environment, int otherwise) {
 /// RANK and WORLD_SIZE, as torchrun sets them, or a script by hand.
 Rendezvous by_hand(const Environment& environment) {
   Rendezvous result;
-  result.launcher = "torchrun";
+  result.launcher = "script";
   set_place(result, environment, "RANK", "WORLD_SIZE",
             "set RANK (0 to WORLD_SIZE - 1, another for each process) and WORLD_SIZE, or unset both");
   if (result.size == 1) return result;
@@ -94,6 +94,7 @@ Rendezvous by_hand(const Environment& environment) {
   result.job = "port " + std::to_string(result.port);
   // torchrun's agent serves MASTER_PORT itself, so the ranks take another.
   if (const std::string* run = find(environment, "TORCHELASTIC_RUN_ID")) {
+    result.launcher = "torchrun";
     result.job = "torchrun " + *run + " " + std::to_string(result.port);
     result.port = derived_port(result.job);
   }

@@ -132,11 +132,12 @@ TEST(Rendezvous, RankAndWorldSizeWinOverTheLauncherAround) {
   EXPECT_EQ(found.size, 16);
   EXPECT_EQ(found.address, "10.0.0.7");
   EXPECT_EQ(found.port, 29400);
-  EXPECT_EQ(found.launcher, "torchrun");
+  EXPECT_EQ(found.launcher, "script");
 }
 
 TEST(Rendezvous, TorchrunsAgentKeepsMasterPortForItself) {
   const Environment agent = with(torchrun, {{"TORCHELASTIC_RUN_ID", "a"}});
+  EXPECT_EQ(read_rendezvous(agent).launcher, "torchrun");
   EXPECT_NE(read_rendezvous(agent).port, 29400);
   EXPECT_NE(read_rendezvous(agent).port, read_rendezvous(with(agent, {{"TORCHELASTIC_RUN_ID", "b"}})).port);
 }
