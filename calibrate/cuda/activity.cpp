@@ -27,7 +27,9 @@ static_assert(same_place<FillRecord, CUpti_ActivityMemset4> && same_ids<FillReco
 #if CUPTI_API_VERSION >= 130000
 static_assert(same_place<KernelRecord, CUpti_ActivityKernel10> &&
               same_ids<KernelRecord, CUpti_ActivityKernel10>);
-static_assert(same_place<CopyRecord, CUpti_ActivityMemcpy6> && same_ids<CopyRecord, CUpti_ActivityMemcpy6>);
+static_assert(same_place<CopyRecord, CUpti_ActivityMemcpy6> && same_ids<CopyRecord, CUpti_ActivityMemcpy6> &&
+              offsetof(CopyRecord, runtimeCorrelationId) ==
+                  offsetof(CUpti_ActivityMemcpy6, runtimeCorrelationId));
 static_assert(same_place<OverheadRecord, CUpti_ActivityOverhead3> &&
               offsetof(OverheadRecord, objectId) == offsetof(CUpti_ActivityOverhead3, objectId));
 #endif
@@ -36,12 +38,24 @@ template <class Record>
 void add_on_device(std::vector<Activity::OnDevice>& list, const CUpti_Activity& record) {
   const auto& own = reinterpret_cast<const Record&>(record);
   if (own.end <= own.start) return;  // 0 and 0: not collected
-  list.push_back({{own.start, own.end}, own.streamId, own.correlationId});
+  std::uint32_t of_runtime = own.correlationId;
+  if constexpr (requires { own.runtimeCorrelationId; }) {
+    if (own.runtimeCorrelationId != 0) of_runtime = own.runtimeCorrelationId;
+  }
+  list.push_back({{own.start, own.end}, own.streamId, own.correlationId, of_runtime});
 }
 
 std::uint64_t common(const Activity::Interval& a, const Activity::Interval& b) {
   const std::uint64_t start = std::max(a.start, b.start), end = std::min(a.end, b.end);
   return end > start ? end - start : 0;
+}
+
+std::uint64_t own_time(const Activity::ApiCall& call, const std::vector<Activity::Overhead>& overheads) {
+  std::uint64_t time = call.time.end - call.time.start;
+  for (const auto& overhead : overheads) {
+    if (overhead.thread == call.thread) time -= std::min(time, common(overhead.time, call.time));
+  }
+  return time;
 }
 
 Seconds seconds(std::uint64_t nanoseconds) { return Seconds(static_cast<double>(nanoseconds) * 1e-9); }
@@ -77,34 +91,35 @@ void Activity::add(const CUpti_Activity& record) {
   }
 }
 
-Sample summarize(const Activity& activity, std::uint32_t stream) {
+Sample summarize(const Activity& activity, std::uint32_t stream, std::uint64_t since) {
+  // The longest call of each correlation id is the outermost one.
+  struct Launch {
+    Activity::ApiCall call;
+    bool counted{};
+  };
+  std::unordered_map<std::uint32_t, Launch> launches;
+  for (const auto& call : activity.calls) {
+    auto& outermost = launches[call.correlation].call;
+    if (call.time.end - call.time.start > outermost.time.end - outermost.time.start) outermost = call;
+  }
+
   Activity::Interval whole{~std::uint64_t{0}, 0};
-  std::uint64_t busy = 0;
+  std::uint64_t busy = 0, host = 0;
   int kernels = 0;
-  std::unordered_map<std::uint32_t, Activity::ApiCall> launches;
   for (const auto& work : activity.on_device) {
     if (work.stream != stream) continue;
+    auto found = launches.find(work.runtime_correlation);
+    if (found == launches.end()) found = launches.find(work.correlation);
+    Launch* launch = found == launches.end() ? nullptr : &found->second;
+    if ((launch != nullptr ? launch->call.time.start : work.time.start) < since) continue;
     whole = {std::min(whole.start, work.time.start), std::max(whole.end, work.time.end)};
     busy += work.time.end - work.time.start;
     ++kernels;
-    launches.try_emplace(work.correlation);
+    if (launch == nullptr || launch->counted) continue;
+    host += own_time(launch->call, activity.overheads);
+    launch->counted = true;
   }
   if (kernels == 0) return {Seconds(0), Seconds(0), Seconds(0), 0};
-
-  for (const auto& call : activity.calls) {
-    const auto launch = launches.find(call.correlation);
-    if (launch == launches.end()) continue;
-    const auto length = [](const Activity::ApiCall& of) { return of.time.end - of.time.start; };
-    if (length(call) > length(launch->second)) launch->second = call;
-  }
-  std::uint64_t host = 0;
-  for (const auto& [correlation, call] : launches) {
-    std::uint64_t own = call.time.end - call.time.start;
-    for (const auto& overhead : activity.overheads) {
-      if (overhead.thread == call.thread) own -= std::min(own, common(overhead.time, call.time));
-    }
-    host += own;
-  }
   return {seconds(whole.end - whole.start), seconds(busy), seconds(host), kernels};
 }
 

@@ -18,7 +18,8 @@ struct Activity {
   /// A kernel, a copy, or a fill on the device.
   struct OnDevice {
     Interval time;
-    std::uint32_t stream{}, correlation{};
+    std::uint32_t stream{};
+    std::uint32_t correlation{}, runtime_correlation{};  ///< of driver and runtime call; copies have two
   };
   /// A call of the runtime or the driver.
   struct ApiCall {
@@ -38,9 +39,9 @@ struct Activity {
   void add(const CUpti_Activity& record);
 };
 
-/// Of what ran on `stream`: first start to last end, sum of own times, and the time of the calls that
-/// launched it (joined by correlation id; a call inside a call counts once) without CUPTI's own overhead in
-/// the same thread.
-[[nodiscard]] Sample summarize(const Activity& activity, std::uint32_t stream);
+/// Of what ran on `stream` and was launched at `since` or later: first start to last end, sum of own times,
+/// and the time of the calls that launched it (joined by correlation id; a call inside a call counts once)
+/// without CUPTI's own overhead in the same thread. Work whose call was not recorded counts by its own start.
+[[nodiscard]] Sample summarize(const Activity& activity, std::uint32_t stream, std::uint64_t since);
 
 }  // namespace stepcast

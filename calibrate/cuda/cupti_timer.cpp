@@ -31,6 +31,7 @@ struct CuptiApi {
   decltype(&cuptiActivityGetNextRecord) next_record{};
   decltype(&cuptiActivityGetNumDroppedRecords) dropped{};
   decltype(&cuptiGetStreamIdEx) stream_id{};
+  decltype(&cuptiGetTimestamp) timestamp{};
 
   CuptiApi() {
     const SharedLibrary library("CUPTI",
@@ -46,6 +47,7 @@ struct CuptiApi {
     library.load(next_record, "cuptiActivityGetNextRecord");
     library.load(dropped, "cuptiActivityGetNumDroppedRecords");
     library.load(stream_id, "cuptiGetStreamIdEx");
+    library.load(timestamp, "cuptiGetTimestamp");
   }
 
   void check(CUptiResult status, const char* what) const {
@@ -114,7 +116,7 @@ class Buffers {
 
 class CuptiTimer : public KernelTimer {
  public:
-  explicit CuptiTimer(cudaStream_t stream) {
+  explicit CuptiTimer(cudaStream_t stream) : stream_(stream) {
     api_.check(api_.version(&version_), "tell its version");
     // Numbers were 1 to 26 up to CUDA 12, since then they are major x 10000 + minor x 100 + update.
     const auto major = [](std::uint32_t version) { return version < 10000 ? 0U : version / 10000; };
@@ -132,7 +134,7 @@ class CuptiTimer : public KernelTimer {
     try {
       api_.check(api_.register_callbacks(Buffers::request, Buffers::complete), "register buffers");
       for (const CUpti_ActivityKind kind : recorded) api_.check(api_.enable(kind), "record activities");
-      api_.check(api_.stream_id(nullptr, stream, 0, &stream_), "name the compute stream");
+      api_.check(api_.stream_id(nullptr, stream, 0, &stream_id_), "name the compute stream");
     } catch (...) {
       close();
       throw;
@@ -141,15 +143,24 @@ class CuptiTimer : public KernelTimer {
   ~CuptiTimer() override { close(); }
 
   Sample timed(const std::function<int()>& body) override {
-    collect();  // what was issued before
+    // Other streams go on: a collective may run beside what is measured. Records of what was done before may
+    // still come, and are told by their time.
+    check_cuda(cudaStreamSynchronize(stream_), "finish what was issued before");
+    api_.check(api_.flush(0), "hand over its records");
+    drop_records();
+    std::uint64_t since = 0;
+    api_.check(api_.timestamp(&since), "tell the time");
     const int launches = body();
-    Activity activity = collect();
-    Sample sample = summarize(activity, stream_);
+    // Now all streams: CUPTI keeps buffers as long as one record in them is of a kernel that still runs.
+    check_cuda(cudaDeviceSynchronize(), "finish the kernels that are measured");
+    api_.check(api_.flush(0), "hand over its records");
+    Activity activity;
+    parse(activity);
+    Sample sample = summarize(activity, stream_id_, since);
     if (sample.kernels < launches) {
-      // Buffers with a record that isn't complete, of another stream, stay with CUPTI unless forced.
       api_.check(api_.flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED), "hand over its records");
       parse(activity);
-      sample = summarize(activity, stream_);
+      sample = summarize(activity, stream_id_, since);
     }
     std::size_t dropped = 0;
     api_.check(api_.dropped(nullptr, 0, &dropped), "count dropped records");
@@ -165,12 +176,9 @@ class CuptiTimer : public KernelTimer {
   std::string version() const override { return std::to_string(version_); }
 
  private:
-  Activity collect() {
-    check_cuda(cudaDeviceSynchronize(), "finish the kernels that are measured");
-    api_.check(api_.flush(0), "hand over its records");
-    Activity activity;
-    parse(activity);
-    return activity;
+  void drop_records() {
+    for (const Buffers::Filled& buffer : Buffers::only().take_filled())
+      Buffers::only().give_back(buffer.data);
   }
 
   void parse(Activity& activity) {
@@ -190,7 +198,8 @@ class CuptiTimer : public KernelTimer {
   }
 
   CuptiApi api_;
-  std::uint32_t version_{}, stream_{};
+  cudaStream_t stream_;
+  std::uint32_t version_{}, stream_id_{};
   CUpti_SubscriberHandle subscriber_{};
 };
 

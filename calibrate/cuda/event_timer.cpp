@@ -26,7 +26,7 @@ class EventTimer : public KernelTimer {
   }
 
   Sample timed(const std::function<int()>& body) override {
-    check_cuda(cudaDeviceSynchronize(), "finish what was issued before");
+    check_cuda(cudaStreamSynchronize(stream_), "finish what was issued before");
     const Seconds before = thread_time();
     check_cuda(cudaEventRecord(begin_, stream_), "record an event");
     const int launches = body();

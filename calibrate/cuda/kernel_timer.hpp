@@ -17,7 +17,8 @@ class KernelTimer {
   KernelTimer(const KernelTimer&) = delete;
   KernelTimer& operator=(const KernelTimer&) = delete;
   virtual ~KernelTimer() = default;
-  /// Runs `body`, which returns how many launches it made on the stream, and waits for the device.
+  /// Runs `body`, which returns how many launches it made on the stream at least, and waits for the device.
+  /// Other streams may be at work when it begins.
   virtual Sample timed(const std::function<int()>& body) = 0;
   [[nodiscard]] virtual std::string version() const = 0;  ///< "13.0.1", or what stands in for CUPTI
 };

@@ -94,12 +94,16 @@ Call product(const Measurement& what, Slices& slices) {
   call.rows = what.rows;
   call.columns = what.columns;
   call.depth = what.depth;
-  call.transpose_a = what.transpose_a;
-  call.transpose_b = what.transpose_b;
+  // Tensor cores multiply fp8 in one layout, into wider results; frameworks keep transposed copies for it.
+  const bool fp8 = what.dtype == Dtype::fp8;
+  call.transpose_a = what.transpose_a && !fp8;
+  call.transpose_b = what.transpose_b || fp8;
   call.accumulate = what.transpose_a;
   call.a = slices.input(what.rows * what.depth, what.dtype);
   call.b = slices.input(what.depth * what.columns, what.dtype);
-  call.c = slices.result(what.rows * what.columns, call.accumulate ? Dtype::fp32 : what.dtype);
+  call.c = slices.result(what.rows * what.columns, call.accumulate ? Dtype::fp32
+                                                   : fp8           ? Dtype::bf16
+                                                                   : what.dtype);
   return [device = slices.device(), call] { device->gemm(call); };
 }
 

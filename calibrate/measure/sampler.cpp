@@ -52,36 +52,33 @@ class LaunchSampler : public KernelSampler {
   }
 };
 
-class HostCopySampler : public Sampler {
+class HostCopySampler : public KernelSampler {
  public:
-  HostCopySampler(const Measurement& what, ComputeDevice& device, Clock clock)
-      : to_device_(what.to_device),
-        device_(device),
-        clock_(std::move(clock)),
-        host_(static_cast<std::size_t>(what.bytes.value / element_size(Dtype::fp32)), 1.0F),
-        memory_(device.allocate(static_cast<std::int64_t>(what.bytes.value))) {}
+  HostCopySampler(const Measurement& what, ComputeDevice& device)
+      : HostCopySampler(what, device,
+                        std::make_shared<std::vector<float>>(
+                            static_cast<std::size_t>(what.bytes.value / element_size(Dtype::fp32)), 1.0F),
+                        device.allocate(static_cast<std::int64_t>(what.bytes.value))) {}
+  /// The copies themselves, without what is done around them to the host's memory.
   Reading sample(const BatchSize& batch) override {
-    const Tensor tensor{memory_.get(), static_cast<std::int64_t>(host_.size()), Dtype::fp32};
-    device_.synchronize();
-    const Seconds start = clock_();
-    for (int i = 0; i < batch.calls; ++i) {
-      if (to_device_) {
-        device_.upload(tensor, host_.data());
-      } else {
-        device_.download(tensor, host_.data());
-      }
-    }
+    const Sample taken = run(batch.calls);
     Reading reading;
-    reading.time = reading.host = (clock_() - start) / batch.calls;
+    reading.time = taken.busy / batch.calls;
+    reading.host = taken.host / batch.calls;
     return reading;
   }
 
  private:
-  bool to_device_;
-  ComputeDevice& device_;
-  Clock clock_;
-  std::vector<float> host_;
-  std::shared_ptr<void> memory_;
+  HostCopySampler(const Measurement& what, ComputeDevice& device,
+                  const std::shared_ptr<std::vector<float>>& host, const std::shared_ptr<void>& memory)
+      : KernelSampler(device, [&device, to_device = what.to_device, host, memory] {
+          const Tensor tensor{memory.get(), static_cast<std::int64_t>(host->size()), Dtype::fp32};
+          if (to_device) {
+            device.upload(tensor, host->data());
+          } else {
+            device.download(tensor, host->data());
+          }
+        }) {}
 };
 
 /// Starts `calls` collectives; the last one's end is waited for by the caller.
@@ -117,12 +114,19 @@ void align(DeviceCommunicator& communicator, const CollectiveRequest& request) {
 
 class CollectiveSampler : public Sampler {
  public:
-  CollectiveSampler(ComputeDevice& device, DeviceCommunicator& communicator, const CollectiveRequest& request)
-      : device_(device), communicator_(communicator), request_(request) {}
+  CollectiveSampler(ComputeDevice& device, DeviceCommunicator& communicator, const CollectiveRequest& request,
+                    Clock clock)
+      : device_(device), communicator_(communicator), request_(request), clock_(std::move(clock)) {}
   Reading sample(const BatchSize& batch) override {
     align(communicator_, request_);
     device_.synchronize();
-    return finish(communicator_, start(communicator_, request_, batch.calls));
+    // An idle GPU begins to count a call while the CPU still issues it; a busy one when it runs.
+    const bool on_gpu = device_.facts().compute_capability > 0;
+    if (on_gpu) device_.pause(1.5 * static_cast<double>(batch.calls) * issuing_);
+    const Seconds begin = clock_();
+    const auto tickets = start(communicator_, request_, batch.calls);
+    issuing_ = (clock_() - begin) / batch.calls;
+    return finish(communicator_, tickets);
   }
   CollectiveFacts facts() override { return communicator_.facts(request_); }
 
@@ -130,6 +134,8 @@ class CollectiveSampler : public Sampler {
   ComputeDevice& device_;
   DeviceCommunicator& communicator_;
   CollectiveRequest request_;
+  Clock clock_;
+  Seconds issuing_;  ///< of one call, the last time
 };
 
 class OverlapSampler : public KernelSampler {
@@ -195,11 +201,11 @@ std::unique_ptr<Sampler> make_sampler(const Measurement& what, ComputeDevice& de
     case Kind::launch:
       return std::make_unique<LaunchSampler>(device, workbench.prepare(what));
     case Kind::host_copy:
-      return std::make_unique<HostCopySampler>(what, device, clock);
+      return std::make_unique<HostCopySampler>(what, device);
     case Kind::collective: {
       DeviceCommunicator* communicator = communicators.find(what);
       if (!communicator) return nullptr;
-      return std::make_unique<CollectiveSampler>(device, *communicator, workbench.request(what));
+      return std::make_unique<CollectiveSampler>(device, *communicator, workbench.request(what), clock);
     }
     case Kind::overlap: {
       DeviceCommunicator* communicator = communicators.find(what);

@@ -57,7 +57,7 @@ Activity activity_of(const Record&... records) {
 TEST(Activity, TimeIsFromTheFirstStartToTheLastEndAndBusyTheSumOfOwnTimes) {
   // 1000 to 1400 and 1500 to 2000 ns, in any order: 1000 ns in all, 900 of them busy.
   const Sample sample =
-      summarize(activity_of(kernel(1500, 2000, compute, 2), kernel(1000, 1400, compute, 1)), compute);
+      summarize(activity_of(kernel(1500, 2000, compute, 2), kernel(1000, 1400, compute, 1)), compute, 0);
   EXPECT_DOUBLE_EQ(sample.time.value, 1000e-9);
   EXPECT_DOUBLE_EQ(sample.busy.value, 900e-9);
   EXPECT_EQ(sample.kernels, 2);
@@ -66,7 +66,7 @@ TEST(Activity, TimeIsFromTheFirstStartToTheLastEndAndBusyTheSumOfOwnTimes) {
 TEST(Activity, CopiesAndFillsCountAndOtherStreamsDoNot) {
   const auto copy = on_device<CUpti_ActivityMemcpy5>(CUPTI_ACTIVITY_KIND_MEMCPY, 100, 300, compute, 1);
   const auto fill = on_device<CUpti_ActivityMemset4>(CUPTI_ACTIVITY_KIND_MEMSET, 300, 350, compute, 2);
-  const Sample sample = summarize(activity_of(copy, fill, kernel(0, 9000, other_stream, 3)), compute);
+  const Sample sample = summarize(activity_of(copy, fill, kernel(0, 9000, other_stream, 3)), compute, 0);
   EXPECT_DOUBLE_EQ(sample.time.value, 250e-9);
   EXPECT_DOUBLE_EQ(sample.busy.value, 250e-9);
   EXPECT_EQ(sample.kernels, 2);
@@ -79,7 +79,7 @@ TEST(Activity, LaunchCostIsTheTimeOfTheCallsThatLaunchedTheStreamsWork) {
                             call(CUPTI_ACTIVITY_KIND_DRIVER, 5000, 10000, 2),
                             call(CUPTI_ACTIVITY_KIND_RUNTIME, 10000, 90000, 9),
                             kernel(6000, 7000, compute, 1), kernel(11000, 12000, compute, 2)),
-                compute);
+                compute, 0);
   EXPECT_DOUBLE_EQ(sample.host.value, 9000e-9);
 }
 
@@ -87,7 +87,7 @@ TEST(Activity, ADriverCallInsideARuntimeCallCountsOnce) {
   const Sample sample =
       summarize(activity_of(call(CUPTI_ACTIVITY_KIND_DRIVER, 1000, 3000, 1),
                             call(CUPTI_ACTIVITY_KIND_RUNTIME, 500, 4500, 1), kernel(6000, 7000, compute, 1)),
-                compute);
+                compute, 0);
   EXPECT_DOUBLE_EQ(sample.host.value, 4000e-9);
 }
 
@@ -97,15 +97,34 @@ TEST(Activity, TimeThatTheProfilerTookInsideACallIsNotLaunchCost) {
   const Sample sample =
       summarize(activity_of(call(CUPTI_ACTIVITY_KIND_RUNTIME, 0, 5000, 1), overhead(3000, 6000, main_thread),
                             overhead(0, 1000, cupti_thread), kernel(6000, 7000, compute, 1)),
-                compute);
+                compute, 0);
   EXPECT_DOUBLE_EQ(sample.host.value, 3000e-9);
 }
 
 TEST(Activity, KernelsWithoutTimesAreNotCounted) {
   // CUPTI writes start and end 0 where it could not collect them.
-  const Sample sample = summarize(activity_of(kernel(0, 0, compute, 1)), compute);
+  const Sample sample = summarize(activity_of(kernel(0, 0, compute, 1)), compute, 0);
   EXPECT_EQ(sample.kernels, 0);
   EXPECT_EQ(sample.time, Seconds(0));
+}
+
+TEST(Activity, WhatWasLaunchedBeforeTheMeasurementDoesNotCountEvenIfItRanLater) {
+  const Activity activity =
+      activity_of(call(CUPTI_ACTIVITY_KIND_RUNTIME, 0, 4000, 1), kernel(9000, 9500, compute, 1),
+                  call(CUPTI_ACTIVITY_KIND_RUNTIME, 8500, 8900, 2), kernel(10000, 10200, compute, 2),
+                  kernel(7000, 7100, compute, 3));
+  const Sample sample = summarize(activity, compute, 8000);
+  EXPECT_EQ(sample.kernels, 1);
+  EXPECT_DOUBLE_EQ(sample.time.value, 200e-9);
+  EXPECT_DOUBLE_EQ(sample.host.value, 400e-9);
+}
+
+TEST(Activity, ACopyIsJoinedToTheRuntimeCallThatMadeIt) {
+  auto copy = on_device<CUpti_ActivityMemcpy5>(CUPTI_ACTIVITY_KIND_MEMCPY, 5000, 6000, compute, 40);
+  copy.runtimeCorrelationId = 4;
+  const Sample sample =
+      summarize(activity_of(call(CUPTI_ACTIVITY_KIND_RUNTIME, 1000, 3000, 4), copy), compute, 0);
+  EXPECT_DOUBLE_EQ(sample.host.value, 2000e-9);
 }
 
 }  // namespace
