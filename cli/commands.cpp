@@ -22,7 +22,8 @@ constexpr Command all_commands[] = {
     {"import", "FILE... --as KIND --out FILE.toml",
      "profiles, workloads and topologies from what other tools measured", import_command},
     {"verify", "SCENARIO.toml --profile PROFILE.toml", "train for real and compare", verify_command},
-    {"doctor", "LOG|PROFILE --scenario SCENARIO.toml", "what is slower than it should be, and why", nullptr},
+    {"doctor", "LOG|PROFILE --scenario SCENARIO.toml", "what is slower than it should be, and why",
+     doctor_command},
     {"gui", "[SCENARIO.toml]", "the desktop program", nullptr},
 };
 

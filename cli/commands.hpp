@@ -39,5 +39,6 @@ struct Command {
 [[nodiscard]] ExitCode topology_command(const Arguments& arguments);     // cli/topology.cpp
 [[nodiscard]] ExitCode import_command(const Arguments& arguments);       // cli/import.cpp
 [[nodiscard]] ExitCode verify_command(const Arguments& arguments);       // cli/verify.cpp
+[[nodiscard]] ExitCode doctor_command(const Arguments& arguments);       // cli/doctor.cpp
 
 }  // namespace stepcast
