@@ -46,9 +46,8 @@ cluster_require() {
   ip netns del "$probe"
 }
 
-# What a link may send at once after a pause: half a millisecond of its rate, which is well under one chunk of a
-# collective; not less than the largest packet, gso_max_size below. Shorter ones lose rate whenever the kernel's timer
-# comes late.
+# What a link may send at once after a pause: half a millisecond of its rate, but at least 16 KiB. Chunks of a collective
+# are larger (1 MiB); shorter bursts lose rate whenever the kernel's timer comes late.
 cluster_burst() {
   local number=${1%%[a-z]*} bits
   case ${1#"$number"} in
@@ -60,11 +59,14 @@ cluster_burst() {
   echo $((burst > 16384 ? burst : 16384))
 }
 
-# Both ends of every cable: what a host sends, and what the switch sends to it.
+# Both ends of every cable: what a host sends, and what the switch sends to it. The kernel hands packets of up to
+# 64 KiB from host to host whole: a quarter of the burst leaves room for late timers; larger ones than the burst are cut.
 cluster_rate() {
   local i burst
   burst=$(cluster_burst "$1")
   for ((i = 0; i < cluster_hosts; i++)); do
+    ip -n "$cluster_name-$i" link set eth0 gso_max_size $((burst / 4))
+    ip -n "$cluster_name-hub" link set "port$i" gso_max_size $((burst / 4))
     tc -n "$cluster_name-$i" qdisc replace dev eth0 root tbf rate "$1" burst "$burst" latency 50ms
     tc -n "$cluster_name-hub" qdisc replace dev "port$i" root tbf rate "$1" burst "$burst" latency 50ms
   done
@@ -101,9 +103,7 @@ cluster_up() {
     ip netns add "$host"
     ip -n "$host" link set lo up
     ip -n "$hub" link add "port$i" type veth peer name eth0 netns "$host"
-    # Packets of 64 KiB, which the kernel hands on whole, would be larger than the burst.
-    ip -n "$host" link set eth0 gso_max_size 16384
-    ip -n "$hub" link set "port$i" gso_max_size 16384 master bridge0 up
+    ip -n "$hub" link set "port$i" master bridge0 up
     ip -n "$host" addr add "$cluster_network.$((i + 1))/24" dev eth0
     ip -n "$host" link set eth0 up
     echo "$cluster_network.$((i + 1)) h$i" >>"$cluster_directory/hosts"
