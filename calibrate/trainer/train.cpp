@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <limits>
 #include <sstream>
 #include <stdexcept>
 
@@ -74,7 +75,8 @@ class Training {
     const StepClock::Parts parts = clock_.take();
     TrainedStep taken;
     taken.time = Seconds(std::chrono::duration<double>(now - end_of_step_).count());
-    taken.exposed = parts.exposed;
+    const bool seen = device_.facts().compute_capability == 0 || meeting_.place().size == 1;
+    taken.exposed = seen ? parts.exposed : Seconds(std::numeric_limits<double>::quiet_NaN());
     taken.optimizer = parts.optimizer;
     end_of_step_ = now;
     return taken;

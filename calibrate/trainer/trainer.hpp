@@ -15,7 +15,8 @@ namespace stepcast {
 /// One optimizer step as this rank saw it.
 struct TrainedStep {
   Seconds time;     ///< from the end of the step before
-  Seconds exposed;  ///< waiting for collectives (and for late ranks in them)
+  Seconds exposed;  ///< waiting for collectives (and for late ranks in them); NaN on several GPUs, whose
+                    ///< streams wait unseen
   Seconds optimizer;
   double loss{};  ///< mean over the global batch; NaN for paced models
 };
