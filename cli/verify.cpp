@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <charconv>
 #include <iostream>
 
 #include "calibrate/verify/measured_log.hpp"
@@ -8,45 +7,45 @@
 #include "cli/files.hpp"
 #include "cli/options.hpp"
 #include "cli/scenario_options.hpp"
+#include "cli/verify_training.hpp"
 
 namespace stepcast {
 namespace {
 
 const std::vector<OptionSpec> specs = {
+    {"--backend", "host|cuda", "train on CPU cores or on GPUs; by default what the scenario's node has",
+     false},
     {"--profile", "FILE", "the calibrated profile to predict from; may be repeated", false},
     {"--measured", "LOG", "take the measured side from the log of your own training job", false},
     {"--tolerance", "15%", "greatest relative error of the step time; beyond it the exit code is 1", false},
+    {"--steps", "N", "steps to time for each point, after two of warm-up; 10 by default", false},
+    {"--seconds", "T", "fewer steps, but at least three, when a point would take longer than this", false},
     {"--set", "key=value", "set a scenario key; a list key=v1,v2 sweeps it", false},
     {"--json", "FILE|-", "write the result as JSON; \"-\": to stdout, and nothing else there", false},
+    {"--progress", "", "show progress on stderr even when it is no terminal", false},
     {"--help", "", "this text", false},
 };
 
 std::string help() {
-  return "usage: stepcast verify SCENARIO.toml --measured LOG [--profile PROFILE.toml] [options]\n"
+  return "usage: stepcast verify SCENARIO.toml --profile PROFILE.toml [options]\n"
+         "       stepcast verify SCENARIO.toml --measured LOG [options]\n"
          "\n"
-         "Predicts the scenario and prints the prediction beside what a real run took.\n"
+         "Predicts every point of the scenario, trains it on this hardware with stepcast's own trainer, and "
+         "prints both;\n"
+         "or lays the log of your own training job beside the prediction. Start it as calibrate is started: "
+         "one rank for\n"
+         "each device of the scenario, by mpirun or srun.\n"
          "\n"
          "options:\n" +
          list_options(specs) +
          "\n"
          "examples:\n"
-         "  stepcast verify mine.toml --measured train.log\n"
+         "  mpirun -n 2 --host node1,node2 stepcast verify mine.toml --profile two-hosts.toml\n"
+         "  srun --ntasks-per-node=8 stepcast verify mine.toml --profile my-cluster.toml --json "
+         "verified.json\n"
          "  stepcast verify mine.toml --measured train.log --profile my-cluster.toml --tolerance 10%\n"
          "\n"
          "docs/verify.md lists the logs that are understood and the fields of the JSON.\n";
-}
-
-double tolerance_of(const ParsedOptions& options) {
-  const auto text = options.value("--tolerance");
-  if (!text) return Verification{}.tolerance;
-  double value = 0;
-  const auto [end, fault] = std::from_chars(text->data(), text->data() + text->size(), value);
-  std::string unit(end, text->data() + text->size());
-  std::erase(unit, ' ');
-  const bool percent = unit == "%";
-  if (fault != std::errc() || !(value > 0) || !(percent || unit.empty()) || (!percent && value > 1))
-    throw usage_error("verify: --tolerance \"" + *text + "\" is no share", "for example 15% or 0.15");
-  return percent ? value / 100 : value;
 }
 
 std::string scenario_name(const ParsedOptions& options) {
@@ -86,16 +85,6 @@ Verification against_log(const ScenarioFile& file, const std::string& log) {
   return verification;
 }
 
-void write_result(const ParsedOptions& options, const Verification& verification) {
-  const auto file = options.value("--json");
-  if (file == "-") {
-    std::cout << to_json(verification);
-    return;
-  }
-  if (file) write_atomically(*file, to_json(verification));
-  std::cout << to_table(verification);
-}
-
 }  // namespace
 
 ExitCode verify_command(const Arguments& arguments) {
@@ -106,11 +95,9 @@ ExitCode verify_command(const Arguments& arguments) {
   }
   const std::string name = scenario_name(options);
   const double tolerance = tolerance_of(options);
-  const auto log = options.value("--measured");
-  if (!log)
-    throw usage_error("verify: training on this hardware is known, not built yet",
-                      "compare with a log of yours: --measured train.log");
   if (const auto json = options.value("--json"); json && json != "-") require_writable(*json, "--json");
+  const auto log = options.value("--measured");
+  if (!log) return verify_by_training(options, name);
   const ScenarioFile file = load_scenario(name, overrides_of(options, "verify"), options.values("--profile"));
   Verification verification = against_log(file, *log);
   verification.tolerance = tolerance;

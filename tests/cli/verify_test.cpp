@@ -99,5 +99,104 @@ TEST_F(VerifyCommand, AToleranceThatIsNoShareIsWrongInput) {
   }
 }
 
+/// Trains a paced model on one core of this machine.
+class VerifyByTrainingCommand : public CommandLine {
+ protected:
+  void SetUp() override {
+    CommandLine::SetUp();
+    write("w.toml", R"([workload]
+name = "paced"
+samples_per_micro_batch = 4
+precision = "fp32"
+optimizer_time = "1 ms"
+source = "test"
+measured_on = "nothing"
+[[layer]]
+name = "fc"
+forward_time = "1 ms"
+backward_time = "2 ms"
+parameters = [{ name = "weight", shape = [64, 64] }]
+)");
+    write("s.toml", R"([model]
+workload = "w.toml"
+[cluster]
+nodes = 1
+node = "cpu-host"
+[training]
+strategy = "ddp"
+precision = "fp32"
+micro_batch_size = 4
+[what_if]
+"training.gradient_accumulation_steps" = [1, 2]
+)");
+  }
+};
+
+TEST_F(VerifyByTrainingCommand, RunsEveryPointAndPrintsBothSides) {
+  const Outcome outcome = stepcast("verify s.toml --steps 3 --tolerance 1000000% --json -");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Value json = parse_json(outcome.out, "stdout");
+  EXPECT_EQ(json.find("schema")->string, "stepcast.verification/1");
+  EXPECT_EQ(json.find("backend")->string, "host");
+  EXPECT_THAT(json.find("hardware")->string, HasSubstr("1 rank on "));
+  ASSERT_EQ(json.find("points")->array.size(), 2u);
+  const Value& point = json.find("points")->array[1];
+  ASSERT_EQ(point.find("settings")->table.size(), 1u);  // the forced software is not the user's setting
+  EXPECT_EQ(point.find("settings")->find("training.gradient_accumulation_steps")->integer, 2);
+  const Value &predicted = *point.find("predicted"), &measured = *point.find("measured");
+  // 2 x (1 + 2) + 1 ms; a pause is never shorter than asked.
+  EXPECT_GE(measured.find("step_time_s")->real, 7e-3);
+  EXPECT_GE(predicted.find("step_time_s")->real, 7e-3);
+  EXPECT_EQ(measured.find("steps")->integer, 3);
+  for (const Value* side : {&predicted, &measured}) {
+    double sum = 0;
+    for (const char* part : {"compute_s", "exposed_communication_s", "optimizer_s"})
+      sum += side->find(part)->real;
+    EXPECT_NEAR(sum / side->find("step_time_s")->real, 1, 1e-9);
+    EXPECT_EQ(side->find("memory_peak_bytes")->real, 4 * 4 * 64 * 64);  // weights, gradients, two moments
+  }
+  EXPECT_NEAR(point.find("relative_error")->real,
+              predicted.find("step_time_s")->real / measured.find("step_time_s")->real - 1, 1e-12);
+}
+
+TEST_F(VerifyByTrainingCommand, BeyondTheToleranceIsExitCode1) {
+  // No clock is that good.
+  const Outcome outcome = stepcast("verify s.toml --steps 3 --tolerance 0.000001%");
+  EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("beyond the tolerance"));
+}
+
+TEST_F(VerifyByTrainingCommand, PointsThatNeedOtherRanksAreNotRun) {
+  const std::string options = " --steps 3 --tolerance 1000000% --set training.gradient_accumulation_steps=1 ";
+  const Outcome some =
+      stepcast("verify s.toml --set cluster.nodes=1,2 --set cluster.fabric=ethernet-1g" + options);
+  EXPECT_EQ(some.exit_code, 0) << some.err;
+  EXPECT_THAT(some.out, HasSubstr("not run: cluster.nodes=2"));
+  EXPECT_THAT(some.out, HasSubstr("needs 2 ranks, and 1 was started"));
+  const Outcome none =
+      stepcast("verify s.toml --set cluster.nodes=2 --set cluster.fabric=ethernet-1g" + options);
+  EXPECT_EQ(none.exit_code, 2);
+}
+
+TEST_F(VerifyByTrainingCommand, AnotherSoftwareOfTheScenarioIsToldSo) {
+  const Outcome outcome = stepcast(
+      "verify s.toml --steps 3 --tolerance 1000000% --set training.gradient_accumulation_steps=1 --set "
+      "training.software=pytorch-eager");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("verify trains with stepcast-trainer"));
+}
+
+TEST_F(VerifyByTrainingCommand, GpusCantBeVerifiedOnCores) {
+  write("g.toml", scenario());
+  const Outcome outcome = stepcast("verify g.toml --backend host");
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("node \"dgx-a100-80g\" has GPUs"));
+}
+
+TEST_F(VerifyByTrainingCommand, TooFewStepsAreWrongInput) {
+  for (const char* option : {"--steps 2", "--steps x", "--seconds 0", "--seconds 3m"})
+    EXPECT_EQ(stepcast("verify s.toml " + std::string(option)).exit_code, 2) << option;
+}
+
 }  // namespace
 }  // namespace stepcast
