@@ -41,9 +41,9 @@ class HostBackend final : public Backend {
       : meeting_(meeting),
         session_(meeting.broadcast(std::to_string(monotonic_now().value))),
         share_(share_machine(meeting)),
-        core_(take_core(share_)),
+        core_(share_),
         kernels_(*host_kernels().front()),
-        device_(facts_of_core(share_, core_, kernels_), kernels_) {
+        device_(facts_of_core(share_, core_.number(), kernels_), kernels_) {
     // The default of 50 us would end every pause that much late; threads to come inherit it.
     prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);
     // Memory that was freed stays with the process, or each of Eigen's and Gloo's buffers would fault anew.
@@ -65,13 +65,15 @@ class HostBackend final : public Backend {
     return open_gloo_communicator(meeting_, ranks, name, device_.timeline(), kernels_.add);
   }
 
-  std::vector<std::string> neighbours() const override { return busy_processes(core_, share_.processes); }
+  std::vector<std::string> neighbours() const override {
+    return busy_processes(core_.number(), share_.processes);
+  }
 
  private:
   Meeting& meeting_;
   std::string session_;  // what an earlier backend of the meeting left in its store has another
   MachineShare share_;
-  std::optional<int> core_;
+  OwnCore core_;
   const HostKernels& kernels_;
   HostDevice device_;
   std::map<std::string, int> opened_;  // communicators so far, by their ranks

@@ -24,6 +24,24 @@ void lower_to(std::int64_t& limit, const std::filesystem::path& file) {
   if (std::int64_t bytes{}; stream >> bytes) limit = std::min(limit, bytes);
 }
 
+std::vector<int> allowed_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  std::vector<int> cores;
+  if (sched_getaffinity(0, sizeof(set), &set) != 0) return cores;
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (CPU_ISSET(core, &set)) cores.push_back(core);
+  }
+  return cores;
+}
+
+bool allow_cores(const std::vector<int>& cores) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const int core : cores) CPU_SET(core, &set);
+  return sched_setaffinity(0, sizeof(set), &set) == 0;
+}
+
 }  // namespace
 
 MachineShare share_machine(Meeting& meeting) {
@@ -77,21 +95,18 @@ std::int64_t memory_limit() {
   return limit;
 }
 
-std::optional<int> take_core(const MachineShare& share) {
-  cpu_set_t allowed;
-  CPU_ZERO(&allowed);
-  if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0) return std::nullopt;
-  std::vector<int> cores;
-  for (int core = 0; core < CPU_SETSIZE; ++core) {
-    if (CPU_ISSET(core, &allowed)) cores.push_back(core);
-  }
-  if (cores.size() == 1) return cores.front();
-  if (share.ranks > static_cast<int>(cores.size())) return std::nullopt;
-  const int mine = cores[static_cast<std::size_t>(share.index)];
-  CPU_ZERO(&allowed);
-  CPU_SET(mine, &allowed);
-  if (sched_setaffinity(0, sizeof(allowed), &allowed) != 0) return std::nullopt;
-  return mine;
+OwnCore::OwnCore(const MachineShare& share) {
+  const std::vector<int> allowed = allowed_cores();
+  if (allowed.size() == 1) number_ = allowed.front();
+  if (allowed.size() < 2 || share.ranks > static_cast<int>(allowed.size())) return;
+  const int mine = allowed[static_cast<std::size_t>(share.index)];
+  if (!allow_cores({mine})) return;
+  number_ = mine;
+  allowed_before_ = allowed;
+}
+
+OwnCore::~OwnCore() {
+  if (!allowed_before_.empty()) allow_cores(allowed_before_);
 }
 
 }  // namespace stepcast

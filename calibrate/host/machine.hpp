@@ -23,9 +23,20 @@ struct MachineShare {
 /// The smaller of the machine's memory and this process's cgroup limits.
 [[nodiscard]] std::int64_t memory_limit();
 
-/// Keeps this process on a core of its own, its threads to come included: the one it is bound to, else the
-/// index-th that it may use. Nothing where the ranks of the machine are more than the cores.
-/// @return that core
-std::optional<int> take_core(const MachineShare& share);
+/// Keeps the calling thread, and those that it starts, on a core of their own: the one that it is bound to
+/// already, else the index-th that it may use; on none where the ranks of the machine are more than the
+/// cores. It may go anywhere again when this object ends.
+class OwnCore {
+ public:
+  explicit OwnCore(const MachineShare& share);
+  OwnCore(const OwnCore&) = delete;
+  OwnCore& operator=(const OwnCore&) = delete;
+  ~OwnCore();
+  [[nodiscard]] std::optional<int> number() const { return number_; }
+
+ private:
+  std::optional<int> number_;
+  std::vector<int> allowed_before_;  // empty: nothing was changed
+};
 
 }  // namespace stepcast

@@ -15,7 +15,7 @@ namespace {
 
 // Of the best instruction set, on a core of its own.
 HostDevice& device() {
-  [[maybe_unused]] static const auto core = take_core({});
+  static const OwnCore core{{}};
   static DeviceFacts facts = [] {
     DeviceFacts made;
     made.memory_capacity = gibibytes(2);

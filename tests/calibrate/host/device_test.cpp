@@ -146,15 +146,22 @@ TEST(HostBackend, OneRankNeedsNoNetwork) {
 }
 
 TEST(Machine, ARankKeepsToOneCoreWhereThereIsOneForEach) {
-  cpu_set_t before;
-  ASSERT_EQ(sched_getaffinity(0, sizeof(before), &before), 0);
-  const int cores = CPU_COUNT(&before);
-  EXPECT_EQ(take_core({0, cores + 1, {}}).has_value(), cores == 1);
-  const auto core = take_core({cores - 1, cores, {}});
-  ASSERT_TRUE(core.has_value());
-  EXPECT_EQ(sched_getcpu(), *core);
-  EXPECT_EQ(take_core({0, cores, {}}), core);  // bound already: it stays
-  sched_setaffinity(0, sizeof(before), &before);
+  const auto allowed = [] {
+    cpu_set_t set;
+    EXPECT_EQ(sched_getaffinity(0, sizeof(set), &set), 0);
+    return CPU_COUNT(&set);
+  };
+  const int cores = allowed();
+  EXPECT_EQ(OwnCore({0, cores + 1, {}}).number().has_value(), cores == 1);
+  {
+    const OwnCore last({cores - 1, cores, {}});
+    ASSERT_TRUE(last.number().has_value());
+    EXPECT_EQ(sched_getcpu(), *last.number());
+    EXPECT_EQ(allowed(), 1);
+    EXPECT_EQ(OwnCore({0, cores, {}}).number(), last.number());  // bound already: it stays
+    EXPECT_EQ(allowed(), 1);
+  }
+  EXPECT_EQ(allowed(), cores);
 }
 
 TEST(Neighbours, AProcessThatSpinsOnTheCoreIsNamed) {
