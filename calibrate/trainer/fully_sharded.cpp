@@ -17,7 +17,6 @@ struct UnitParameter {
 };
 
 struct Unit {
-  std::vector<int> layers;
   std::vector<UnitParameter> parameters;
   std::int64_t shard{};       ///< elements of one rank
   std::int64_t start{};       ///< of this unit in the flat arrays of shards
@@ -88,7 +87,6 @@ class FullySharded : public TrainingStrategy {
     unit_of_layer_.resize(inputs_.model.layers.size());
     for (const ShardUnit& planned : shard_units(inputs_.model, shards_)) {
       Unit& unit = units_.emplace_back();
-      unit.layers = planned.layers;
       unit.start = total_shard_;
       for (const int layer : planned.layers) {
         unit_of_layer_[static_cast<std::size_t>(layer)] = units_.size() - 1;
@@ -104,10 +102,10 @@ class FullySharded : public TrainingStrategy {
   }
 
   void open_communicators() {
-    for (int first = 0; shards_ > 1 && first < inputs_.world; first += shards_) {
-      std::vector<int> ranks;
-      for (int i = 0; i < shards_; ++i) ranks.push_back(first + i);
-      if (first == inputs_.rank - shard_rank_) shard_group_ = inputs_.backend.communicator(ranks);
+    if (shards_ > 1) {
+      std::vector<int> neighbours;
+      for (int i = 0; i < shards_; ++i) neighbours.push_back(inputs_.rank - shard_rank_ + i);
+      shard_group_ = inputs_.backend.communicator(neighbours);
     }
     if (replicas() == 1) return;
     std::vector<int> ranks;
