@@ -66,8 +66,8 @@ std::map<std::pair<int, int>, Task> read_tasks(std::optional<int> core, const st
 
 }  // namespace
 
-std::vector<std::string> busy_processes(std::optional<int> core, const std::vector<int>& own) {
-  constexpr double watched_seconds = 0.2, tolerated_share = 0.2;
+std::vector<std::string> busy_processes(std::optional<int> core, const std::vector<int>& own, double share) {
+  constexpr double watched_seconds = 0.2;
   const Seconds start = monotonic_now();
   const auto before = read_tasks(core, own);
   sleep_until(start + Seconds(watched_seconds));
@@ -84,7 +84,7 @@ std::vector<std::string> busy_processes(std::optional<int> core, const std::vect
   const auto ticks_per_second = static_cast<double>(sysconf(_SC_CLK_TCK));
   std::vector<std::string> busy;
   for (const auto& [id, task] : used) {
-    if (static_cast<double>(task.ticks) / ticks_per_second > tolerated_share * elapsed) {
+    if (static_cast<double>(task.ticks) / ticks_per_second > share * elapsed) {
       busy.push_back("pid " + std::to_string(id) + " (" + task.name + ")");
     }
   }
