@@ -11,6 +11,7 @@
 #include "calibrate/import/trace_output.hpp"
 #include "calibrate/import/trace_profile.hpp"
 #include "cli/files.hpp"
+#include "cli/trace_file.hpp"
 #include "sim/report/collective_comparison.hpp"
 #include "sim/report/nccl_tests.hpp"
 #include "sim/scenario/scenario.hpp"
@@ -139,7 +140,7 @@ ExitCode import_profile(const ParsedOptions& options) {
   read_all(options.positionals, [&](const std::string& file) {
     switch (input_kind(file)) {
       case InputKind::trace:
-        traces.push_back(summarise(read_timeline(file), file));
+        traces.push_back(summarise(read_trace_file(file), file));
         break;
       case InputKind::kernel_table:
         traces.push_back(summarise_nsys(read_inflated(file), file));

@@ -3,9 +3,9 @@
 #include <charconv>
 #include <iostream>
 
-#include "base/print.hpp"
 #include "calibrate/import/trace_workload.hpp"
 #include "cli/files.hpp"
+#include "cli/trace_file.hpp"
 
 namespace stepcast {
 
@@ -25,7 +25,7 @@ ExitCode import_workload(const ParsedOptions& options) {
                         "for example --samples 32");
     samples = count;
   }
-  const TraceWorkload workload = workload_of(read_timeline(file), file, samples);
+  const TraceWorkload workload = workload_of(read_trace_file(file), file, samples);
   std::cerr << workload.layers << " layers, means of " << workload.micro_batches << " micro-batches\n";
   for (const std::string& note : workload.notes) std::cerr << "note: " << note << "\n";
   if (out) {

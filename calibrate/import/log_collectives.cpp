@@ -7,8 +7,10 @@
 #include <set>
 
 #include "base/diagnostic.hpp"
+#include "calibrate/cuda/device_name.hpp"
 #include "sim/report/nccl_tests.hpp"
 #include "topology/fabric.hpp"
+#include "topology/node.hpp"
 
 namespace stepcast {
 namespace {
@@ -29,6 +31,14 @@ std::string fabric_of(const NcclTestsRun& run) {
   char text[64];
   std::snprintf(text, sizeof text, "%s-%.0fg", transport.c_str(), run.card_rate->value * 8 / 1e9);
   return text;
+}
+
+/// A shipped node with this GPU, as the driver calls it; another one where none has it.
+std::string node_with(const std::string& gpu) {
+  SourcePlace place;
+  for (const std::string& name : node_preset_names())
+    if (load_node(name, place).gpu == gpu_profile_name(gpu)) return name;
+  return "hgx-h100";
 }
 
 std::string joined(const std::vector<std::string>& parts, const char* between) {
@@ -185,9 +195,10 @@ class Collector {
       if (context_.node) {
         what.fabric = *context_.node;
       } else {
-        const std::string gpu = run.places.empty() ? "" : " of " + run.places.front().gpu;
-        ask("a log does not say what links the GPUs" + gpu + " inside a node",
-            "add --node with the node type of your scenarios, for example --node hgx-h100, or --scenario");
+        const std::string gpu = run.places.empty() ? "" : run.places.front().gpu;
+        ask("a log does not say what links the GPUs" + (gpu.empty() ? "" : " of " + gpu) + " inside a node",
+            "add --node with the node type of your scenarios, for example --node " + node_with(gpu) +
+                ", or --scenario");
       }
       return;
     }

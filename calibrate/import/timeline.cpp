@@ -4,7 +4,9 @@
 #include <charconv>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
+#include <tuple>
 
 #include "base/diagnostic.hpp"
 #include "base/document.hpp"
@@ -174,13 +176,26 @@ class TimelineBuilder {
     if (event.sequence >= 0) line_.forward.push_back(span_of(event, event.sequence));
     const bool product = is_product(event.name), weighted = has_parameters(event.name);
     if (!product && !weighted) return;
-    const auto index = static_cast<std::int64_t>(line_.operators.size());
-    line_.operators.push_back({event.name, event.dims, event.strides, event.types, event.sequence});
+    const std::int64_t index = operator_index({event.name, event.dims, event.strides, event.types});
     if (product) line_.products.add(span_of(event, index));
     if (weighted) line_.weighted.add(span_of(event, index));
   }
 
+  /// A step calls the same operators with the same shapes as the one before it.
+  std::int64_t operator_index(ShapedOperator op) {
+    auto key = std::tie(op.name, op.dims, op.strides, op.types);
+    const auto found = known_operators_.find(key);
+    if (found != known_operators_.end()) return found->second;
+    const auto index = static_cast<std::int64_t>(line_.operators.size());
+    known_operators_.emplace(key, index);
+    line_.operators.push_back(std::move(op));
+    return index;
+  }
+
   Timeline line_;
+  using Extents = std::vector<std::vector<std::int64_t>>;
+  std::map<std::tuple<std::string, Extents, Extents, std::vector<std::string>>, std::int64_t>
+      known_operators_;
   std::vector<TimedSpan> communication_;
   std::unordered_map<std::string, std::int32_t> known_names_;
 };
@@ -189,6 +204,29 @@ Diagnostic no_trace(const std::string& file, std::string message, std::string hi
   SourcePlace place;
   place.file = file;
   return {place, std::move(message), std::move(hint)};
+}
+
+/// `go_on` is asked once for some thousands of events.
+Timeline read_events(std::istream& from, const std::string& file, const std::function<bool()>& go_on) {
+  TimelineBuilder builder;
+  constexpr std::uint64_t events_between = 16384;
+  std::uint64_t events = 0;
+  TraceFacts facts = read_trace(from, [&](const TraceEvent& event) {
+    builder.add(event);
+    return ++events % events_between != 0 || go_on();
+  });
+  if (facts.execution_trace && !facts.has_events)
+    throw ScenarioError(no_trace(
+        file, "this is an execution trace (schema \"" + facts.schema + "\"): what ran, without when it ran",
+        "take the timeline that torch.profiler writes (export_chrome_trace, tensorboard_trace_handler) in "
+        "the "
+        "same run"));
+  if (!facts.has_events)
+    throw ScenarioError(no_trace(file,
+                                 "no trace of the PyTorch profiler: there is no list of events" +
+                                     (facts.damage.empty() ? "" : " (" + facts.damage + ")"),
+                                 "expected JSON with \"traceEvents\", as export_chrome_trace writes it"));
+  return builder.finish(std::move(facts));
 }
 
 }  // namespace
@@ -246,29 +284,24 @@ int Timeline::step_at(std::int64_t time) const {
 }
 
 Timeline read_timeline(std::istream& from, const std::string& file) {
-  TimelineBuilder builder;
-  TraceFacts facts = read_trace(from, [&](const TraceEvent& event) {
-    builder.add(event);
-    return true;
-  });
-  if (facts.execution_trace && !facts.has_events)
-    throw ScenarioError(no_trace(
-        file, "this is an execution trace (schema \"" + facts.schema + "\"): what ran, without when it ran",
-        "take the timeline that torch.profiler writes (export_chrome_trace, tensorboard_trace_handler) in "
-        "the "
-        "same run"));
-  if (!facts.has_events)
-    throw ScenarioError(no_trace(file,
-                                 "no trace of the PyTorch profiler: there is no list of events" +
-                                     (facts.damage.empty() ? "" : " (" + facts.damage + ")"),
-                                 "expected JSON with \"traceEvents\", as export_chrome_trace writes it"));
-  return builder.finish(std::move(facts));
+  return read_events(from, file, [] { return true; });
 }
 
-Timeline read_timeline(const std::string& file) {
+Timeline read_timeline(const std::string& file, const ReadProgress& progress) {
   std::ifstream stream(file, std::ios::binary);
-  if (!stream || std::filesystem::is_directory(file)) (void)read_file(file);  // says why it can't be read
-  return read_timeline(stream, file);
+  std::error_code ignored;
+  if (!stream || std::filesystem::is_directory(file, ignored))
+    (void)read_file(file);  // says why it can't be read
+  if (!progress) return read_timeline(stream, file);
+  const std::uintmax_t size = std::filesystem::file_size(file, ignored);
+  bool whole = true;
+  Timeline timeline = read_events(stream, file, [&] {
+    const std::streamoff read = stream.good() ? static_cast<std::streamoff>(stream.tellg()) : 0;
+    if (read > 0) whole = progress(static_cast<std::uint64_t>(read), size);
+    return whole;
+  });
+  if (!whole) throw Interrupted();
+  return timeline;
 }
 
 }  // namespace stepcast

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -54,12 +55,11 @@ struct CollectiveCall {
   int group_size{-1};
 };
 
-/// An operator whose inputs matter: a product, or one with parameters.
+/// The call of an operator whose inputs matter: a product, or one with parameters. Equal calls are one.
 struct ShapedOperator {
   std::string name;  ///< "aten::addmm"
   std::vector<std::vector<std::int64_t>> dims, strides;
   std::vector<std::string> types;
-  std::int64_t sequence{-1};
 };
 
 /// A trace in the form that questions are asked in: some forty bytes for each kernel and launch, and nothing
@@ -95,9 +95,13 @@ struct Timeline {
   [[nodiscard]] int step_at(std::int64_t time) const;
 };
 
+/// Told now and then how many bytes of the file are read; false ends reading.
+using ReadProgress = std::function<bool(std::uint64_t read, std::uint64_t size)>;
+
 /// Reads a file (plain or gzip'd) into a timeline.
 /// @throws ScenarioError when the file can't be read, or is none: it says what it is instead
-[[nodiscard]] Timeline read_timeline(const std::string& file);
+/// @throws Interrupted when `progress` ends it
+[[nodiscard]] Timeline read_timeline(const std::string& file, const ReadProgress& progress = nullptr);
 /// The same of a stream; `file` is the name that faults carry.
 [[nodiscard]] Timeline read_timeline(std::istream& from, const std::string& file);
 

@@ -38,14 +38,14 @@ struct Call {
 }  // namespace
 
 std::vector<ProductSeries> product_series(const Timeline& timeline) {
-  std::map<std::int32_t, Call> calls;  // by operator
+  std::map<const TimedSpan*, Call> calls;  // by call of an operator
   for (const TimedKernel& kernel : timeline.kernels) {
     if (kernel.kind != KernelClass::gemm) continue;
     const TimedLaunch* launch = timeline.launch_of(kernel);
     if (launch == nullptr) continue;
     const TimedSpan* product = timeline.products.around(launch->thread, launch->start);
     if (product == nullptr) continue;
-    Call& call = calls[product->detail];
+    Call& call = calls[product];
     call.time += kernel.end - kernel.start;
     if (kernel.end - kernel.start > call.longest) {
       call.longest = kernel.end - kernel.start;
@@ -54,8 +54,8 @@ std::vector<ProductSeries> product_series(const Timeline& timeline) {
   }
   using Key = std::tuple<Dtype, std::int64_t, std::int64_t, std::int64_t, std::string>;
   std::map<Key, std::vector<std::int64_t>> shapes;
-  for (const auto& [index, call] : calls) {
-    const ShapedOperator& op = timeline.operators[static_cast<std::size_t>(index)];
+  for (const auto& [span, call] : calls) {
+    const ShapedOperator& op = timeline.operators[static_cast<std::size_t>(span->detail)];
     const std::size_t first = op.name == "aten::addmm" ? 1 : 0;
     if (op.dims.size() < first + 2 || op.types.size() < first + 2) continue;
     const Extents &a = op.dims[first], &b = op.dims[first + 1];

@@ -134,6 +134,13 @@ TEST(LogCollectives, WhatALogDoesNotSayIsAskedForByTheOptionsName) {
   EXPECT_THAT(faults(bare, context), ElementsAre());
 }
 
+TEST(LogCollectives, TheNodeAskedForIsOneWithTheLogsGpu) {
+  const std::string gpu =
+      "#  Rank  0 Pid 1 on alpha device  0 [0x10] NVIDIA L4\n#  Rank  1 Pid 1 on alpha device  1 [0x20] "
+      "NVIDIA L4\n";
+  EXPECT_THAT(faults(parsed(named + gpu + head + row(1024, 20, 10)), {}).at(0), HasSubstr("--node pcie-l4"));
+}
+
 TEST(LogCollectives, AScenariosGpusPerNodeTellTheNodes) {
   LogContext context = with_fabric();
   context.gpus_per_node = 8;

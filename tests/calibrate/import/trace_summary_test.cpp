@@ -3,8 +3,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <sstream>
 
 #include "base/diagnostic.hpp"
@@ -210,6 +212,27 @@ TEST(TraceSummary, ATornTraceSaysHowFarItWasRead) {
   const TraceSummary summary = summary_of(text.substr(0, text.size() - 30));
   EXPECT_THAT(summary.notes, Contains(HasSubstr("read up to byte " + std::to_string(text.size() - 30))));
   EXPECT_THAT(summary.notes, Contains(HasSubstr("3 events")));
+}
+
+TEST(TraceSummary, ReadingAFileCanBeEndedAndSaysHowFarItIs) {
+  TraceText trace;
+  for (int i = 0; i < 20000; ++i) trace.kernel(gemm, 100 * i, 10);
+  const auto path =
+      std::filesystem::temp_directory_path() / ("stepcast-trace-" + std::to_string(::getpid()) + ".json");
+  std::ofstream(path) << trace.text();
+  const std::uint64_t size = std::filesystem::file_size(path);
+  int told = 0;
+  EXPECT_THROW((void)read_timeline(path.string(),
+                                   [&](std::uint64_t read, std::uint64_t of) {
+                                     ++told;
+                                     EXPECT_GT(read, 0u);
+                                     EXPECT_LE(read, of);
+                                     EXPECT_EQ(of, size);
+                                     return false;
+                                   }),
+               Interrupted);
+  EXPECT_EQ(told, 1);
+  std::filesystem::remove(path);
 }
 
 TEST(TraceSummary, JsonHoldsTheSameFigures) {
