@@ -1,6 +1,5 @@
 #include <iostream>
 
-#include "base/document.hpp"
 #include "calibrate/verify/diagnosis.hpp"
 #include "cli/commands.hpp"
 #include "cli/files.hpp"
@@ -40,32 +39,6 @@ std::string help() {
          "docs/verify.md says which causes are known and how they are told apart.\n";
 }
 
-/// A training log has to be asked about one job.
-Scenario one_point(const ScenarioFile& file) {
-  if (file.point_count() != 1) {
-    std::string keys;
-    for (const ScenarioFile::Swept& swept : file.swept)
-      if (swept.values.size() > 1) keys += " --set " + swept.key + "=" + swept.values.front().to_text();
-    throw usage_error("doctor: the scenario asks " + std::to_string(file.point_count()) + " questions",
-                      "say which of them the log answers, for example" + keys);
-  }
-  const std::vector<ScenarioPoint> points = expand(file);
-  if (!points.front().scenario) throw ScenarioError(*points.front().fault);
-  return *points.front().scenario;
-}
-
-/// Tables of nccl-tests say what columns they have.
-bool is_nccl_tests_log(const std::string& file) {
-  const std::string text = read_file(file);
-  return text.find("busbw") != std::string::npos && text.find("algbw") != std::string::npos;
-}
-
-Diagnosis diagnose(const std::string& file, const ScenarioFile& scenario) {
-  if (file.ends_with(".toml")) return diagnose_profile(file, cluster_of(scenario));
-  if (is_nccl_tests_log(file)) return diagnose_collectives(file, cluster_of(scenario));
-  return diagnose_training(file, one_point(scenario));
-}
-
 }  // namespace
 
 ExitCode doctor_command(const Arguments& arguments) {
@@ -86,7 +59,9 @@ ExitCode doctor_command(const Arguments& arguments) {
   const auto json = options.value("--json");
   if (json && json != "-") require_writable(*json, "--json");
   const ScenarioFile file = load_scenario(*scenario, overrides_of(options, "doctor"));
-  const Diagnosis diagnosis = diagnose(options.positionals.front(), file);
+  const std::string& measured = options.positionals.front();
+  const Diagnosis diagnosis = measured.ends_with(".toml") ? diagnose_profile(measured, cluster_of(file))
+                                                          : diagnose_log(measured, file);
   if (json == "-") {
     std::cout << to_json(diagnosis);
   } else {
@@ -94,7 +69,7 @@ ExitCode doctor_command(const Arguments& arguments) {
     std::cout << to_text(diagnosis);
   }
   for (const std::string& note : diagnosis.notes) std::cerr << "note: " << note << "\n";
-  return diagnosis.findings.empty() ? ExitCode::done : ExitCode::check_failed;
+  return diagnosis.found() ? ExitCode::check_failed : ExitCode::done;
 }
 
 }  // namespace stepcast

@@ -9,17 +9,13 @@ namespace stepcast {
 namespace {
 
 [[noreturn]] void none_of_these_ranks(const NcclTestsLog& log, const Scenario& scenario) {
-  SourcePlace place;
-  place.file = log.file;
-  place.line = log.runs.front().line;
-  place.column = 1;
   const NcclTestsRun& run = log.runs.front();
   std::string hint = "set cluster.nodes and cluster.gpus_per_node to what was run";
   if (const int hosts = run.hosts(); hosts > 0 && run.ranks % hosts == 0)
     hint = "--set cluster.nodes=" + std::to_string(hosts) +
            " --set cluster.gpus_per_node=" + std::to_string(run.ranks / hosts);
-  throw ScenarioError(Diagnostic{place,
-                                 "this was run on " + std::to_string(run.ranks) +
+  throw ScenarioError(Diagnostic{scenario.cluster.node_place,
+                                 log.file + " was run on " + std::to_string(run.ranks) +
                                      " ranks, and the scenario has " + std::to_string(scenario.gpus()),
                                  hint});
 }

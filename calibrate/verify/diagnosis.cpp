@@ -53,6 +53,22 @@ std::string described(const Suspect& suspect, const Finding& finding) {
   return text;
 }
 
+std::string described(const Evidence& evidence) {
+  return std::string(meaning_of(evidence.cause)) + ", says line " + std::to_string(evidence.line) + ": " +
+         evidence.text + "\n";
+}
+
+/// Of a log without figures.
+std::string testimony(const Diagnosis& diagnosis) {
+  if (diagnosis.unexplained.empty()) return "- Nothing is measured here, and no line speaks for a fault.\n";
+  std::string text;
+  for (const Evidence& evidence : diagnosis.unexplained) {
+    text += "- " + described(evidence);
+    text += "    Look at: " + std::string(advice_for(evidence.cause)) + ".\n";
+  }
+  return text;
+}
+
 void write_evidence(JsonWriter& json, const std::vector<Evidence>& evidence) {
   json.begin_array();
   for (const Evidence& one : evidence) {
@@ -184,8 +200,9 @@ std::string to_text(const Diagnosis& diagnosis) {
                    print_figure(figure, figure.measured), print_figure(figure, figure.expected),
                    print_share(figure.performance())});
   }
-  std::string text = diagnosis.file + " (" + diagnosis.kind + ") against " + diagnosis.hardware + "\n\n" +
-                     table.text() + "\n";
+  std::string text = diagnosis.file + " (" + diagnosis.kind + ") against " + diagnosis.hardware + "\n\n";
+  if (diagnosis.figures.empty()) return text + testimony(diagnosis);
+  text += table.text() + "\n";
   for (const Finding& finding : diagnosis.findings) {
     text += "- " + described(finding);
     const Suspect* likely = finding.likely();
@@ -205,8 +222,7 @@ std::string to_text(const Diagnosis& diagnosis) {
     text += "- All is as expected: nothing is below " + print_share(faulty) +
             " of what this hardware should reach.\n";
     for (const Evidence& evidence : diagnosis.unexplained)
-      text += "    Worth a look, though: " + std::string(meaning_of(evidence.cause)) + ", says line " +
-              std::to_string(evidence.line) + ": " + evidence.text + "\n";
+      text += "    Worth a look, though: " + described(evidence);
   }
   return text;
 }

@@ -50,8 +50,11 @@ struct Diagnosis {
   std::string hardware;    ///< what the scenario has, in words
   std::vector<ComparedFigure> figures;
   std::vector<Finding> findings;
-  std::vector<Evidence> unexplained;  ///< lines that speak for a cause, though nothing is below a half
+  std::vector<Evidence> unexplained;  ///< lines that speak for a cause where no figure is below a half
   std::vector<std::string> notes;
+
+  /// Something is slow; or the log holds no figures, and lines of it speak for a cause.
+  [[nodiscard]] bool found() const { return !findings.empty() || (figures.empty() && !unexplained.empty()); }
 };
 
 /// Below this share of the expected performance something is wrong.
@@ -72,6 +75,9 @@ void add_suspects(Finding& finding, const Scenario& scenario, const Testimony& s
 [[nodiscard]] Diagnosis diagnose_collectives(const std::string& file, Scenario scenario);
 /// A training log: its step time.
 [[nodiscard]] Diagnosis diagnose_training(const std::string& file, Scenario scenario);
+/// Any log: one of the two, or, without table and step times, what its lines of NCCL say.
+/// @throws ScenarioError: neither times nor lines of NCCL
+[[nodiscard]] Diagnosis diagnose_log(const std::string& file, const ScenarioFile& scenario);
 /// A calibrated profile: rates of products, memory and copies, launch cost, collectives.
 [[nodiscard]] Diagnosis diagnose_profile(const std::string& file, Scenario scenario);
 

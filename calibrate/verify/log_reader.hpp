@@ -20,6 +20,8 @@ class StepReader {
   virtual ~StepReader() = default;
 
   virtual void line(std::string_view text, unsigned number) = 0;
+  /// After the last line.
+  virtual void finish() {}
   [[nodiscard]] virtual std::string software() const = 0;
   /// What `time` of its steps, or the rate in place of it, is.
   [[nodiscard]] virtual std::string time_from() const = 0;

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <map>
 
 #include "calibrate/verify/log_reader.hpp"
 
@@ -15,9 +16,25 @@ class HuggingFaceReader : public StepReader {
     if (text.find("%|") != std::string_view::npos) bar(text, number);
     if (const auto steps = number_after(text, "Total optimization steps")) total_steps_ = steps;
   }
+  /// Evaluation and preparation draw bars, too: the steps are those of the bar that ends at their number,
+  /// else of the one that was drawn most often.
+  void finish() override {
+    const std::vector<LoggedStep>* chosen = nullptr;
+    for (const auto& [total, steps] : bars_) {
+      if (total == total_steps_) {
+        chosen = &steps;
+        break;
+      }
+      if (chosen == nullptr || steps.size() > chosen->size()) chosen = &steps;
+    }
+    if (chosen == nullptr) return;
+    steps_.clear();
+    notes_.clear();
+    for (const LoggedStep& step : *chosen) add(step);
+  }
   [[nodiscard]] std::string software() const override { return "Hugging Face Trainer"; }
   [[nodiscard]] std::string time_from() const override {
-    return of_bars_ ? "progress bars" : "train_runtime over the number of steps";
+    return !bars_.empty() ? "progress bars" : "train_runtime over the number of steps";
   }
 
  private:
@@ -37,20 +54,21 @@ class HuggingFaceReader : public StepReader {
     const auto count = leading_number(text.substr(start));
     if (!count || !(*count > 0)) return;
     if (!slow && text.substr(0, end).find("it", digits) == std::string_view::npos) return;  // downloads: MB/s
-    if (!of_bars_) steps_.clear();
-    of_bars_ = true;
+    const std::size_t slash = text.find('/', start);
+    const auto total = slash < open ? leading_number(text.substr(slash + 1)) : std::nullopt;
+    if (!total) return;
     LoggedStep step;
     step.line = number;
     step.number = static_cast<std::int64_t>(*count);
     step.time = Seconds(slow ? *rate : 1 / *rate);
-    add(std::move(step));
+    bars_[*total].push_back(std::move(step));
   }
 
   void summary(std::string_view text, unsigned number) {
     const auto runtime = number_after(text, "train_runtime"),
                samples = number_after(text, "train_samples_per_second"),
                steps = number_after(text, "train_steps_per_second");
-    if (of_bars_ || !steps_.empty() || !runtime || !(*runtime > 0)) return;
+    if (!bars_.empty() || !steps_.empty() || !runtime || !(*runtime > 0)) return;
     double count = total_steps_.value_or(0);
     if (count <= 0 && steps && *steps > 0) {
       // The rate has three decimals, which leave one whole number of steps, or the count is not known.
@@ -70,7 +88,7 @@ class HuggingFaceReader : public StepReader {
     steps_.push_back(step);
   }
 
-  bool of_bars_{};
+  std::map<double, std::vector<LoggedStep>> bars_;  ///< by their last number
   std::optional<double> total_steps_;
 };
 

@@ -159,6 +159,7 @@ TrainingLog parse_training_log(std::string_view text, const std::string& file, c
 
   std::vector<std::string> complaints;
   for (const auto& reader : readers) {
+    reader->finish();
     if (const std::string complaint = reader->complaint(); !complaint.empty())
       complaints.push_back(complaint);
     if (reader->steps().empty() && reader->micro_steps().empty()) continue;

@@ -102,6 +102,15 @@ TEST_F(DoctorCommand, CollectivesOfAProfileAreComparedWithTheModel) {
   EXPECT_THAT(outcome.out, HasSubstr("all_reduce on 16 ranks, 64.0 MiB to 256 MiB reaches"));
 }
 
+TEST_F(DoctorCommand, LinesOfNcclAloneAreReadWhereNothingIsTimed) {
+  write("info.log", "n1:1:2 [0] NCCL INFO Using network Socket\n");
+  const Outcome outcome = stepcast("doctor info.log --scenario s.toml");
+  EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("TCP sockets instead of RDMA, says line 1"));
+  write("info.log", "n1:1:2 [0] NCCL INFO Using network IB\n");
+  EXPECT_EQ(stepcast("doctor info.log --scenario s.toml").exit_code, 0);
+}
+
 TEST_F(DoctorCommand, FaultsOfTheCommandLineAreToldWithWhatToWrite) {
   EXPECT_THAT(stepcast("doctor --scenario s.toml").err, HasSubstr("which log or profile?"));
   EXPECT_THAT(stepcast("doctor x.log").err, HasSubstr("--scenario SCENARIO.toml"));

@@ -167,6 +167,17 @@ TEST(TrainingLog, ReadsProgressBarsDrawnOverEachOther) {
   EXPECT_THAT(times_of(log), testing::ElementsAre(2.0, 0.25));
 }
 
+TEST(TrainingLog, TellsTheBarOfTrainingFromThatOfEvaluation) {
+  const std::string evaluation = "Evaluating:  50%|#####     | 1/2 [00:00<00:00, 50.00it/s]\r";
+  EXPECT_THAT(times_of(parsed("  1%|1         | 10/1000 [00:20<30:00,  2.00s/it]\r" + evaluation +
+                              "  2%|2         | 20/1000 [00:25<10:00,  4.00it/s]\r")),
+              testing::ElementsAre(2.0, 0.25));
+  EXPECT_THAT(times_of(parsed("Total optimization steps = 2\n" + evaluation +
+                              "Map:  1%|1         | 10/1000 [00:20<30:00,  2.00s/it]\r"
+                              "Map:  2%|2         | 20/1000 [00:25<10:00,  4.00it/s]\r")),
+              testing::ElementsAre(0.02));
+}
+
 TEST(TrainingLog, TakesTheMeanOfARunWhereNothingElseIsPrinted) {
   // 50.0 s x 0.2 steps/s = 10 steps.
   const TrainingLog log = parsed(
