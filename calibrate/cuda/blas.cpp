@@ -52,10 +52,10 @@ struct BlasApi {
     library.load(preference_set, "cublasLtMatmulPreferenceSetAttribute");
   }
 
-  void check(cublasStatus_t status, const std::string& what) const {
-    if (status != CUBLAS_STATUS_SUCCESS) {
-      throw MachineError("cuBLASLt can't " + what + ": " + text(status));
-    }
+  /// @param what  is called for words only where there is an error
+  template <class What>
+  void check(cublasStatus_t status, const What& what) const {
+    if (status != CUBLAS_STATUS_SUCCESS) throw MachineError("cuBLASLt can't " + what() + ": " + text(status));
   }
 };
 
@@ -118,7 +118,7 @@ struct Blas::Impl {
       : stream(compute_stream),
         // NVIDIA's recommendation, and PyTorch's choice; docs.nvidia.com/cuda/cublas, cublasSetWorkspace().
         workspace_size(std::size_t{compute_capability >= 9.0 ? 32U : 4U} << 20U) {
-    api.check(api.create(&handle), "start");
+    api.check(api.create(&handle), [] { return std::string("start"); });
     check_cuda(cudaMalloc(&workspace, workspace_size), "allocate cuBLASLt's workspace");
   }
   ~Impl() {
@@ -142,7 +142,7 @@ struct Blas::Impl {
 // cuBLASLt's matrices are column-major. A row-major matrix is its own transpose in column-major, so
 // c' = op(b)' op(a)': b comes first, and the sizes swap.
 std::unique_ptr<Blas::Impl::Plan> Blas::Impl::plan(const Shape& shape) const {
-  const std::string what = "prepare " + text_of(shape);
+  const auto what = [&] { return "find an algorithm for " + text_of(shape); };
   auto plan = std::make_unique<Plan>(api);
   const bool tf32 = shape.a == Dtype::tf32 || shape.b == Dtype::tf32;
   api.check(api.operation_create(&plan->operation, tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F,
@@ -187,9 +187,9 @@ std::unique_ptr<Blas::Impl::Plan> Blas::Impl::plan(const Shape& shape) const {
   int found = 0;
   api.check(api.heuristic(handle, plan->operation, plan->first, plan->second, plan->result, plan->result,
                           made, 1, &best, &found),
-            "find an algorithm for " + text_of(shape));
+            what);
   if (found == 0) throw MachineError("cuBLASLt has no algorithm for " + text_of(shape));
-  api.check(best.state, "find an algorithm for " + text_of(shape));
+  api.check(best.state, what);
   plan->algorithm = best.algo;
   return plan;
 }
@@ -230,7 +230,7 @@ void Blas::gemm(const GemmCall& call) {
       impl_->api.matmul(impl_->handle, plan->operation, &alpha, call.b.data, plan->first, call.a.data,
                         plan->second, &beta, call.c.data, plan->result, call.c.data, plan->result,
                         &plan->algorithm, impl_->workspace, impl_->workspace_size, impl_->stream),
-      "run " + text_of(shape));
+      [&] { return "run " + text_of(shape); });
 }
 
 }  // namespace stepcast

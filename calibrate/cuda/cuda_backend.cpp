@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <iostream>
 #include <map>
 #include <set>
 #include <string>
@@ -121,7 +122,10 @@ class CudaBackend : public Backend {
       memory_before_ = nvml_->memory_used();
     }
     refuse_shared_gpus(meeting, ordinal);
-    device_ = std::make_unique<CudaDevice>(ordinal);
+    const bool speaks = meeting.place().rank == 0;
+    device_ = std::make_unique<CudaDevice>(ordinal, [speaks](const std::string& line) {
+      if (speaks) std::cerr << "note: " << line << "\n";
+    });
     if (nvml_ != nullptr) {
       device_->add_version("driver", nvml_->driver_version());
       device_->add_version("SM clock limit", std::to_string(nvml_->sm_clock_limit()) + " MHz");
@@ -129,7 +133,7 @@ class CudaBackend : public Backend {
     }
     for (char** entry = environ; *entry != nullptr; ++entry) {
       const std::string_view text = *entry;
-      if (!text.starts_with("NCCL_")) continue;
+      if (!text.starts_with("NCCL_") || text.starts_with("NCCL_DEBUG")) continue;
       const auto equals = text.find('=');
       if (equals != std::string_view::npos) {
         device_->add_version(std::string(text.substr(0, equals)), std::string(text.substr(equals + 1)));
@@ -173,7 +177,7 @@ class CudaBackend : public Backend {
     // In a container: processes have other ids, or are hidden; one of them is this one.
     if (processes.size() > 1) {
       others.push_back(std::to_string(processes.size() - 1) + " processes outside of this container");
-    } else if (utilization_before_ > 0) {
+    } else if (utilization_before_ >= 0.05) {
       others.push_back("somebody, who kept it busy for " + print_share(utilization_before_) +
                        " of the time before");
     } else if (memory_before_ > 0.05 * device_->facts().memory_capacity) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <string_view>
+#include <utility>
 
 #include "base/print.hpp"
 #include "calibrate/cuda/attention.hpp"
@@ -57,11 +58,21 @@ class PinnedPages {
   bool pinned_;
 };
 
+bool asked_for_events() {
+  const char* asked = std::getenv("STEPCAST_TIMER");
+  const std::string_view how = asked != nullptr ? asked : "cupti";
+  if (how != "cupti" && how != "events") {
+    throw MachineError("STEPCAST_TIMER is " + std::string(how), "set it to cupti or events");
+  }
+  return how == "events";
+}
+
 bool is_fp32(Dtype type) { return type == Dtype::fp32 || type == Dtype::tf32; }
 
 }  // namespace
 
-CudaDevice::CudaDevice(int ordinal) {
+CudaDevice::CudaDevice(int ordinal, std::function<void(const std::string&)> note)
+    : note_(std::move(note)), events_(asked_for_events()) {
   check_cuda(cudaSetDevice(ordinal), "use the GPU");
   cudaDeviceProp properties{};
   check_cuda(cudaGetDeviceProperties(&properties, ordinal), "describe the GPU");
@@ -84,6 +95,7 @@ CudaDevice::CudaDevice(int ordinal) {
   memory_ = std::make_shared<MemoryPool>(stream_, Bytes(usable_share * static_cast<double>(free)));
   blas_ = std::make_unique<Blas>(facts_.compute_capability, stream_);
   add_version("cuBLASLt", blas_->version());
+  add_version("CUPTI", events_ ? "not used, timed by events" : cupti_version());
 }
 
 CudaDevice::~CudaDevice() {
@@ -268,20 +280,14 @@ Seconds CudaDevice::wall_time_of_launches() {
 }
 
 void CudaDevice::open_timer() {
-  const char* asked = std::getenv("STEPCAST_TIMER");
-  const std::string_view how = asked != nullptr ? asked : "cupti";
-  if (how == "events") {
+  if (events_) {
     timer_ = open_event_timer(stream_);
-    add_version("CUPTI", timer_->version());
     return;
   }
-  if (how != "cupti")
-    throw MachineError("STEPCAST_TIMER is " + std::string(how), "set it to cupti or events");
   const Seconds without = wall_time_of_launches();
   timer_ = open_cupti_timer(stream_);
   const Seconds with = wall_time_of_launches();
-  add_version("CUPTI", timer_->version());
-  add_version("CUPTI overhead", print_time(with - without) + " on a launch of " + print_time(without));
+  note_("CUPTI makes a launch take " + print_time(with) + " instead of " + print_time(without));
 }
 
 Sample CudaDevice::timed(const std::function<void()>& body) {

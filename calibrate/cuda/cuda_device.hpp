@@ -2,6 +2,7 @@
 
 #include <driver_types.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -19,7 +20,8 @@ namespace stepcast {
 /// environment's STEPCAST_TIMER=events times by CUDA events instead.
 class CudaDevice : public ComputeDevice {
  public:
-  explicit CudaDevice(int ordinal);
+  /// @param note  takes a line for people
+  CudaDevice(int ordinal, std::function<void(const std::string&)> note);
   ~CudaDevice() override;
 
   [[nodiscard]] cudaStream_t stream() const { return stream_; }
@@ -67,6 +69,8 @@ class CudaDevice : public ComputeDevice {
   [[nodiscard]] Seconds wall_time_of_launches();
 
   DeviceFacts facts_;
+  std::function<void(const std::string&)> note_;
+  bool events_{};  ///< instead of CUPTI
   cudaStream_t stream_{};
   std::shared_ptr<MemoryPool> memory_;
   std::unique_ptr<Blas> blas_;

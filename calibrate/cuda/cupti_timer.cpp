@@ -26,7 +26,6 @@ struct CuptiApi {
   decltype(&cuptiUnsubscribe) unsubscribe{};
   decltype(&cuptiActivityRegisterCallbacks) register_callbacks{};
   decltype(&cuptiActivityEnable) enable{};
-  decltype(&cuptiActivityDisable) disable{};
   decltype(&cuptiActivityFlushAll) flush{};
   decltype(&cuptiActivityGetNextRecord) next_record{};
   decltype(&cuptiActivityGetNumDroppedRecords) dropped{};
@@ -42,7 +41,6 @@ struct CuptiApi {
     library.load(unsubscribe, "cuptiUnsubscribe");
     library.load(register_callbacks, "cuptiActivityRegisterCallbacks");
     library.load(enable, "cuptiActivityEnable");
-    library.load(disable, "cuptiActivityDisable");
     library.load(flush, "cuptiActivityFlushAll");
     library.load(next_record, "cuptiActivityGetNextRecord");
     library.load(dropped, "cuptiActivityGetNumDroppedRecords");
@@ -75,8 +73,8 @@ class Buffers {
   };
 
   static Buffers& only() {
-    static Buffers buffers;
-    return buffers;
+    static auto* const buffers = new Buffers;  // CUPTI may still call when the program ends
+    return *buffers;
   }
   static void CUPTIAPI request(std::uint8_t** buffer, std::size_t* size, std::size_t* most_records) {
     *buffer = only().take();
@@ -98,7 +96,7 @@ class Buffers {
   }
 
  private:
-  static constexpr std::size_t bytes = std::size_t{4} << 20U;
+  static constexpr std::size_t bytes = std::size_t{1} << 20U;
   static constexpr std::size_t alignment = 64;  // CUPTI asks for 8
 
   std::uint8_t* take() {
@@ -173,8 +171,6 @@ class CuptiTimer : public KernelTimer {
     return sample;
   }
 
-  std::string version() const override { return std::to_string(version_); }
-
  private:
   void drop_records() {
     for (const Buffers::Filled& buffer : Buffers::only().take_filled())
@@ -190,7 +186,7 @@ class CuptiTimer : public KernelTimer {
   }
 
   void close() {
-    for (const CUpti_ActivityKind kind : recorded) api_.disable(kind);
+    // Kinds stay enabled: in CUDA 13.0 disabling CONCURRENT_KERNEL may hang.
     api_.flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
     api_.unsubscribe(subscriber_);
     for (const Buffers::Filled& buffer : Buffers::only().take_filled())
@@ -204,6 +200,17 @@ class CuptiTimer : public KernelTimer {
 };
 
 }  // namespace
+
+std::string cupti_version() {
+  try {
+    const CuptiApi api;
+    std::uint32_t version = 0;
+    api.check(api.version(&version), "tell its version");
+    return std::to_string(version);
+  } catch (const MachineError&) {
+    return "not found";
+  }
+}
 
 std::unique_ptr<KernelTimer> open_cupti_timer(cudaStream_t stream) {
   return std::make_unique<CuptiTimer>(stream);

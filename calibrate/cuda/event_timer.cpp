@@ -39,8 +39,6 @@ class EventTimer : public KernelTimer {
     return {time, time, host, launches};
   }
 
-  std::string version() const override { return "not used: CUDA events"; }
-
  private:
   cudaStream_t stream_;
   cudaEvent_t begin_{}, end_{};

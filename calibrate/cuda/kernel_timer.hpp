@@ -20,12 +20,14 @@ class KernelTimer {
   /// Runs `body`, which returns how many launches it made on the stream at least, and waits for the device.
   /// Other streams may be at work when it begins.
   virtual Sample timed(const std::function<int()>& body) = 0;
-  [[nodiscard]] virtual std::string version() const = 0;  ///< "13.0.1", or what stands in for CUPTI
 };
 
 /// By CUPTI's activity records; one at a time in a process. @throws MachineError where CUPTI is missing, too
 /// old, held by another profiler, or refuses
 [[nodiscard]] std::unique_ptr<KernelTimer> open_cupti_timer(cudaStream_t stream);
+
+/// Of CUPTI's interface, "130001"; "not found" where it can't be opened.
+[[nodiscard]] std::string cupti_version();
 
 /// By CUDA events around the body: time includes gaps between kernels and a few microseconds of the events,
 /// `busy` is as `time`, `host` is the thread's CPU time.

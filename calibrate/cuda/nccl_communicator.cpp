@@ -82,8 +82,9 @@ void NcclCommunicator::issue(const CollectiveRequest& request) {
   const void* in = request.input.data;
   void* out = request.output.data;
   const auto count = static_cast<std::size_t>(request.input.count);
-  const std::string what = text_of(request);
-  const auto check = [&](ncclResult_t result) { api_.check(result, what); };
+  const auto check = [&](ncclResult_t result) {
+    if (result != ncclSuccess) api_.check(result, text_of(request));
+  };
   const auto send = [&](const Tensor& part, int peer) {
     check(api_.send(part.data, static_cast<std::size_t>(part.count), type, peer, communicator_, stream_));
   };

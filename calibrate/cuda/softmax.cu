@@ -77,33 +77,26 @@ __global__ void __launch_bounds__(most_row_threads)
 }
 
 struct HeadShape {
-  std::int64_t samples, length, heads, vectors, parts;  ///< vectors: of a head's dimension
+  unsigned samples, length, heads, vectors, parts;  ///< vectors: of a head's dimension
 };
 
-/// Walks over [part][sample][head][position][vector] and copies to or from
-/// [sample][position][part][head][vector].
+/// Copies matrices [part][sample][head], each of [position][vector], from or to rows of [part][head][vector].
 template <bool split, class V>
 __global__ void heads_kernel(const V* from, V* to, HeadShape shape) {
-  const std::int64_t count = shape.parts * shape.samples * shape.heads * shape.length * shape.vectors;
-  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
-  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count;
-       i += stride) {
-    std::int64_t rest = i;
-    const std::int64_t vector = rest % shape.vectors;
-    rest /= shape.vectors;
-    const std::int64_t position = rest % shape.length;
-    rest /= shape.length;
-    const std::int64_t head = rest % shape.heads;
-    rest /= shape.heads;
-    const std::int64_t sample = rest % shape.samples;
-    const std::int64_t part = rest / shape.samples;
-    const std::int64_t j =
-        (((sample * shape.length + position) * shape.parts + part) * shape.heads + head) * shape.vectors +
-        vector;
-    if constexpr (split) {
-      to[i] = from[j];
-    } else {
-      to[j] = from[i];
+  const unsigned matrices = shape.parts * shape.samples * shape.heads, size = shape.length * shape.vectors;
+  for (unsigned matrix = blockIdx.y; matrix < matrices; matrix += gridDim.y) {
+    const unsigned head = matrix % shape.heads, sample = matrix / shape.heads % shape.samples,
+                   part = matrix / shape.heads / shape.samples;
+    for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < size; i += gridDim.x * blockDim.x) {
+      const unsigned position = i / shape.vectors, vector = i % shape.vectors;
+      const std::int64_t row = static_cast<std::int64_t>(sample) * shape.length + position;
+      const std::int64_t in_rows = ((row * shape.parts + part) * shape.heads + head) * shape.vectors + vector;
+      const std::int64_t in_matrices = static_cast<std::int64_t>(matrix) * size + i;
+      if constexpr (split) {
+        to[in_matrices] = from[in_rows];
+      } else {
+        to[in_rows] = from[in_matrices];
+      }
     }
   }
 }
@@ -116,9 +109,14 @@ void move_heads(Tensor from, Tensor to, const AttentionCall& call, std::int64_t 
         call.head_dim,
         [&](auto n) {
           using V = Vector<T, n>;
-          launch(heads_kernel<split, V>, blocks_for(from.count / n), block_threads, stream,
-                 data<const V>(from), data<V>(to),
-                 HeadShape{call.samples, call.length, call.heads, call.head_dim / n, parts});
+          const HeadShape shape{static_cast<unsigned>(call.samples), static_cast<unsigned>(call.length),
+                                static_cast<unsigned>(call.heads), static_cast<unsigned>(call.head_dim / n),
+                                static_cast<unsigned>(parts)};
+          const unsigned matrices = shape.parts * shape.samples * shape.heads;
+          const dim3 blocks(blocks_for(static_cast<std::int64_t>(shape.length) * shape.vectors),
+                            std::min(matrices, 65535U));
+          launch(heads_kernel<split, V>, blocks, block_threads, stream, data<const V>(from), data<V>(to),
+                 shape);
         },
         data<T>(from), data<T>(to));
   });
