@@ -99,7 +99,7 @@ Sample summarize(const Activity& activity, std::uint32_t stream, std::uint64_t s
   };
   std::unordered_map<std::uint32_t, Launch> launches;
   for (const auto& call : activity.calls) {
-    auto& outermost = launches[call.correlation].call;
+    auto& outermost = launches.try_emplace(call.correlation, Launch{call}).first->second.call;
     if (call.time.end - call.time.start > outermost.time.end - outermost.time.start) outermost = call;
   }
 

@@ -116,8 +116,10 @@ class CuptiTimer : public KernelTimer {
  public:
   explicit CuptiTimer(cudaStream_t stream) : stream_(stream) {
     api_.check(api_.version(&version_), "tell its version");
-    // Numbers were 1 to 26 up to CUDA 12, since then they are major x 10000 + minor x 100 + update.
-    const auto major = [](std::uint32_t version) { return version < 10000 ? 0U : version / 10000; };
+    // Of the toolkit: 18 to 28 were CUDA 12's, then major x 10000 + minor x 100 + update; cupti_version.h.
+    const auto major = [](std::uint32_t version) {
+      return version >= 10000 ? version / 10000 : version >= 18 ? 12U : 11U;
+    };
     if (major(version_) != major(CUPTI_API_VERSION)) {
       throw MachineError("CUPTI's interface " + std::to_string(version_) +
                              " is not the one that stepcast was built for, " +
@@ -146,6 +148,8 @@ class CuptiTimer : public KernelTimer {
     check_cuda(cudaStreamSynchronize(stream_), "finish what was issued before");
     api_.check(api_.flush(0), "hand over its records");
     drop_records();
+    std::size_t dropped = 0;
+    api_.check(api_.dropped(nullptr, 0, &dropped), "count dropped records");  // and forget those of before
     std::uint64_t since = 0;
     api_.check(api_.timestamp(&since), "tell the time");
     const int launches = body();
@@ -160,7 +164,6 @@ class CuptiTimer : public KernelTimer {
       parse(activity);
       sample = summarize(activity, stream_id_, since);
     }
-    std::size_t dropped = 0;
     api_.check(api_.dropped(nullptr, 0, &dropped), "count dropped records");
     if (dropped > 0 || sample.kernels < launches) {
       throw MachineError("CUPTI recorded " + std::to_string(sample.kernels) + " of " +
@@ -189,8 +192,7 @@ class CuptiTimer : public KernelTimer {
     // Kinds stay enabled: in CUDA 13.0 disabling CONCURRENT_KERNEL may hang.
     api_.flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
     api_.unsubscribe(subscriber_);
-    for (const Buffers::Filled& buffer : Buffers::only().take_filled())
-      Buffers::only().give_back(buffer.data);
+    drop_records();
   }
 
   CuptiApi api_;
