@@ -116,9 +116,9 @@ class CuptiTimer : public KernelTimer {
  public:
   explicit CuptiTimer(cudaStream_t stream) : stream_(stream) {
     api_.check(api_.version(&version_), "tell its version");
-    // Of the toolkit: 18 to 28 were CUDA 12's, then major x 10000 + minor x 100 + update; cupti_version.h.
+    // Of the toolkit: 19 to 28 were CUDA 12's, then major x 10000 + minor x 100 + update; cupti_version.h.
     const auto major = [](std::uint32_t version) {
-      return version >= 10000 ? version / 10000 : version >= 18 ? 12U : 11U;
+      return version >= 10000 ? version / 10000 : version >= 19 ? 12U : 11U;
     };
     if (major(version_) != major(CUPTI_API_VERSION)) {
       throw MachineError("CUPTI's interface " + std::to_string(version_) +
