@@ -159,14 +159,20 @@ class EvidenceReader {
     return node_.nvlink == NodeSpec::Nvlink::fabric_switch || cluster_.gpus_per_node <= 2;
   }
 
-  /// <pci ... class="0x030200" ... link_speed="16.0 GT/s PCIe" link_width="8">
+  /// <pci ... class="0x030200" ... link_speed="16.0 GT/s PCIe" link_width="8">: a GPU; class 0x02...: a card,
+  /// which must carry its line rate.
   void topology_file() {
-    static const std::regex link(R"_(class="0x03.*link_speed="([0-9.]+) GT/s[^"]*" link_width="(\d+)")_");
+    static const std::regex link(
+        R"_(class="0x0([23])[^>]*link_speed="([0-9.]+) GT/s[^"]*" link_width="(\d+)")_");
     Match found;
     if (!std::regex_search(text_.begin(), text_.end(), found, link)) return;
     constexpr double encoding = 128.0 / 130, down = 0.6;
-    const double rate = *leading_number(found[1].str()) * *leading_number(found[2].str()) / 8 * encoding;
-    if (rate < down * node_.pcie_rate.value / 1e9) add(Cause::slow_pcie, "topology file");
+    const double rate =
+        1e9 * *leading_number(found[2].str()) * *leading_number(found[3].str()) / 8 * encoding;
+    const bool gpu = found[1].str() == "3";
+    if (gpu && rate < down * node_.pcie_rate.value) add(Cause::slow_pcie, "GPU in a topology file");
+    if (!gpu && rdma_ && rate < cluster_.fabric_spec.link_rate.value)
+      add(Cause::slow_pcie, "card in a topology file");
   }
 
   const ClusterSection& cluster_;

@@ -99,6 +99,16 @@ TEST_F(NcclEvidence, TrainedDownLinkOfATopologyDump) {
   EXPECT_THAT(causes(gpu("8"), scenario), testing::ElementsAre(Cause::slow_pcie));
 }
 
+TEST_F(NcclEvidence, ACardWhosePcieLinkCantCarryItsLine) {
+  // 400 Gb/s are 50 GB/s; 16 lanes of 32 GT/s carry 63, of 16 GT/s 31.5.
+  const auto card = [](const char* speed) {
+    return std::string("<pci busid=\"0000:1c:00.0\" class=\"0x020700\" link_speed=\"") + speed +
+           " GT/s PCIe\" link_width=\"16\">\n";
+  };
+  EXPECT_THAT(causes(card("32.0"), scenario), testing::IsEmpty());
+  EXPECT_THAT(causes(card("16.0"), scenario), testing::ElementsAre(Cause::slow_pcie));
+}
+
 TEST_F(NcclEvidence, CardsAcrossTheSockets) {
   EXPECT_THAT(causes(info("Pattern 4, crossNic 0, nChannels 8, bw 48.0/48.0, type NVL/SYS, sameChannels 1"),
                      scenario),
