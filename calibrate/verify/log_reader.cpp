@@ -1,6 +1,5 @@
 #include "calibrate/verify/log_reader.hpp"
 
-#include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <chrono>
@@ -34,18 +33,14 @@ std::optional<int> whole_number(std::string_view text) {
 }  // namespace
 
 void StepReader::add(LoggedStep step) {
-  if (!steps_.empty()) {
-    const std::int64_t first = steps_.front().number;
-    if (step.number <= first && steps_.size() > 1 && step.number < steps_.back().number) {
-      notes_ = {"the log holds several runs, or one that began again: the last one counts, from line " +
-                std::to_string(step.line) + " on"};
-      steps_.clear();
-    } else if (std::any_of(steps_.rbegin(), steps_.rend(),
-                           [&](const LoggedStep& other) { return other.number == step.number; })) {
-      return;
-    }
+  const bool again =
+      steps_.size() > 1 && step.number <= steps_.front().number && step.number < steps_.back().number;
+  if (again) {
+    notes_ = {"the log holds several runs, or one that began again: the last one counts, from line " +
+              std::to_string(step.line) + " on"};
+    forget();
   }
-  steps_.push_back(std::move(step));
+  if (seen_.insert(step.number).second) steps_.push_back(std::move(step));
 }
 
 std::vector<std::unique_ptr<StepReader>> step_readers() {

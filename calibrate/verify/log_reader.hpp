@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,8 +37,16 @@ class StepReader {
   /// Of a step that another rank has told already, nothing is kept; a step number that starts again at the
   /// first begins another run, and what was before is forgotten, with a note.
   void add(LoggedStep step);
+  /// Steps so far don't count.
+  void forget() {
+    steps_.clear();
+    seen_.clear();
+  }
   std::vector<LoggedStep> steps_;
   std::vector<std::string> notes_;
+
+ private:
+  std::set<std::int64_t> seen_;  ///< numbers of steps_
 };
 
 // One file a reader.

@@ -28,7 +28,7 @@ class DeepspeedReader : public StepReader {
     const auto count = number_after(text, "global_step");
     const auto rate = number_after(text, "CurrSamplesPerSec");
     if (!count || !rate || !(*rate > 0)) return;
-    if (of_timers_) steps_.clear();
+    if (of_timers_) forget();
     of_timers_ = false;
     of_throughput_ = true;
     LoggedStep step;

@@ -28,7 +28,7 @@ class HuggingFaceReader : public StepReader {
       if (chosen == nullptr || steps.size() > chosen->size()) chosen = &steps;
     }
     if (chosen == nullptr) return;
-    steps_.clear();
+    forget();
     notes_.clear();
     for (const LoggedStep& step : *chosen) add(step);
   }

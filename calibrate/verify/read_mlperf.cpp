@@ -90,7 +90,7 @@ class MlperfReader : public StepReader {
     if (const Value* rate = stats->find("throughput"); rate != nullptr && rate->is_number())
       step.samples_per_s = rate->real;
     if (!step.time && !step.samples_per_s) return;
-    if (!tracked_) steps_.clear();  // finer than blocks
+    if (!tracked_) forget();  // finer than blocks
     tracked_ = true;
     add(std::move(step));
   }
