@@ -46,6 +46,9 @@ class DeviceCommunicator {
   [[nodiscard]] virtual Ticket start(const CollectiveRequest& request) = 0;
   /// The compute stream waits for the call (a host blocks, without using its core).
   virtual void wait(Ticket ticket) = 0;
+  /// As wait(), but a host computes meanwhile: host_time() then also counts what the kernel does for packets
+  /// in interrupts, which belongs to no thread and yet takes the core from whoever computes on it.
+  virtual void wait_computing(Ticket ticket) { wait(ticket); }
   /// CPU time that the call took on the rank's core (0 on GPUs), once it has ended.
   [[nodiscard]] virtual Seconds host_time(Ticket ticket) = 0;
   /// From when the call could begin on this rank (started, and the one before it had ended) to its end; waits

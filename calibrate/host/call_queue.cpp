@@ -41,6 +41,16 @@ CallQueue::Record CallQueue::wait(int call) {
   return entries_[index].record;
 }
 
+bool CallQueue::ended(int call) {
+  const std::lock_guard lock(mutex_);
+  return done_ > static_cast<std::size_t>(call);
+}
+
+void CallQueue::add_host(int call, Seconds time) {
+  const std::lock_guard lock(mutex_);
+  entries_[static_cast<std::size_t>(call)].record.host += time;
+}
+
 bool CallQueue::busy() {
   const std::lock_guard lock(mutex_);
   return done_ < entries_.size();

@@ -33,6 +33,10 @@ class CallQueue {
   int push(std::function<void()> call);
   /// Blocks until the call has ended. @throws what the call threw
   [[nodiscard]] Record wait(int call);
+  /// Whether wait() would return at once.
+  [[nodiscard]] bool ended(int call);
+  /// More CPU time that a call took, elsewhere.
+  void add_host(int call, Seconds time);
   /// Whether a call has not ended yet.
   [[nodiscard]] bool busy();
 

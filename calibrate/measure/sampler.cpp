@@ -126,11 +126,21 @@ class CollectiveSampler : public Sampler {
     const Seconds begin = clock_();
     const auto tickets = start(communicator_, request_, batch.calls);
     issuing_ = (clock_() - begin) / batch.calls;
-    return finish(communicator_, tickets);
+    Reading reading = finish(communicator_, tickets);
+    if (!on_gpu) reading.host = core_time();
+    return reading;
   }
   CollectiveFacts facts() override { return communicator_.facts(request_); }
 
  private:
+  /// What a call takes from compute on a host's core; not timed itself, because compute slows it.
+  Seconds core_time() {
+    align(communicator_, request_);
+    const auto ticket = communicator_.start(request_);
+    communicator_.wait_computing(ticket);
+    return communicator_.host_time(ticket);
+  }
+
   ComputeDevice& device_;
   DeviceCommunicator& communicator_;
   CollectiveRequest request_;

@@ -239,6 +239,23 @@ TEST(Communicator, WaitingForALateRankTakesNoCpu) {
   });
 }
 
+TEST(Communicator, WaitingWithComputeCountsInterruptsAsTheCalls) {
+  with_ranks(2, [](Meeting& meeting) {
+    const auto backend = open_host_backend(meeting);
+    const auto communicator = backend->communicator(all_of(meeting));
+    std::vector<float> values = input_of(communicator->rank(), 100'001);
+    if (communicator->rank() == 1) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    const std::clock_t before = std::clock();
+    const int ticket = communicator->start({Operation::all_reduce, view(values), view(values), 0});
+    communicator->wait_computing(ticket);
+    const double used = static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC;
+    for (std::int64_t i = 0; i < 100'001; ++i) ASSERT_EQ(values[static_cast<std::size_t>(i)], sum_of(2, i));
+    // Of the process's time, some at most is the call's; the rest was the arithmetic that waited for rank 1.
+    EXPECT_GT(communicator->host_time(ticket), Seconds(0));
+    EXPECT_LT(communicator->host_time(ticket).value, used);
+  });
+}
+
 TEST(Communicator, ARankThatDiesIsAMachineErrorOfTheOthers) {
   with_ranks(2, [](Meeting& meeting) {
     const auto backend = open_host_backend(meeting);
