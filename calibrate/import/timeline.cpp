@@ -141,8 +141,10 @@ class TimelineBuilder {
     if (call.name.empty() && event.name.starts_with(nccl_prefix))
       call.name = event.name.substr(nccl_prefix.size());
     if (call.elements_in < 0 && !event.dims.empty() && !event.dims.front().empty() && !event.types.empty()) {
-      call.elements_in = 1;
-      for (const std::int64_t extent : event.dims.front()) call.elements_in *= extent;
+      double elements = 1;
+      for (const std::int64_t extent : event.dims.front()) elements *= static_cast<double>(extent);
+      constexpr double most = 1e18;
+      if (elements > 0 && elements < most) call.elements_in = static_cast<std::int64_t>(elements);
       call.dtype = event.types.front();
     }
     communication_.push_back(span_of(event, static_cast<std::int64_t>(line_.annotated.size())));

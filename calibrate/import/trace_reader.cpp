@@ -3,6 +3,7 @@
 #include <rapidjson/error/en.h>
 #include <rapidjson/reader.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -18,7 +19,7 @@ namespace {
 std::int64_t nanoseconds_of(std::string_view text) {
   std::int64_t whole = 0;
   const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), whole);
-  constexpr std::int64_t most = INT64_MAX / 1000 - 1;
+  constexpr std::int64_t most = INT64_MAX / 4000;  // sums and differences of two stay in range
   if (fault != std::errc() || whole > most || whole < -most) return 0;
   const char* const last = text.data() + text.size();
   if (end != last && *end != '.') {  // an exponent
@@ -143,7 +144,8 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
     } else if (key_ == "ts") {
       event_.start = nanoseconds_of(text);
     } else if (key_ == "dur") {
-      event_.duration = std::max<std::int64_t>(nanoseconds_of(text), 0);
+      constexpr std::int64_t longest = 1'000'000'000'000'000;  // eleven days: a digit that was damaged
+      event_.duration = std::clamp<std::int64_t>(nanoseconds_of(text), 0, longest);
     } else if (key_ == "pid") {
       event_.process = integer_of(text);
     } else if (key_ == "tid") {
@@ -171,7 +173,8 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
     if (depth == 2 && name == "Input Strides" && !event_.strides.empty())
       event_.strides.back().push_back(integer_of(text));
     if (depth == 1 && name == "Input type") event_.types.emplace_back(text);
-    if (depth == 1 && name == "grid") event_.grid.push_back(integer_of(text));
+    if (depth == 1 && name == "Process Group Ranks")
+      event_.group_ranks.push_back(static_cast<int>(integer_of(text)));
   }
 
   void plain_argument(std::string_view text) {

@@ -23,7 +23,6 @@ struct TraceEvent {
   std::int64_t correlation{-1}, device{-1}, stream{-1};
   std::int64_t sequence{-1};             ///< autograd's number of a forward operator and of its backward
   double bytes{-1};                      ///< copies
-  std::vector<std::int64_t> grid;        ///< kernels
   std::string collective, dtype, group;  ///< collectives: "allreduce", "Float", process group's name
   std::vector<int> group_ranks;          ///< global ranks, where they are listed
   std::int64_t elements_in{-1}, elements_out{-1};

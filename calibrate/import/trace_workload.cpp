@@ -63,7 +63,7 @@ class WorkloadWriter {
     if (batches_.empty())
       missing(summary_,
               "no operator with parameters (linear, convolution, norm, embedding) runs before a backward",
-              "record whole steps with record_shapes=True");
+              "record whole steps with record_shapes=True, of a model that is not compiled");
   }
 
   /// The layers that most micro-batches have.

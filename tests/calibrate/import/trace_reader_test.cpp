@@ -49,7 +49,6 @@ TEST(TraceReader, HandsOverEventsWithTheirArguments) {
   EXPECT_EQ(event.correlation, 12);
   EXPECT_EQ(event.device, 3);
   EXPECT_EQ(event.stream, 7);
-  EXPECT_THAT(event.grid, ElementsAre(2, 3, 4));
   EXPECT_EQ(all.facts.events, 1u);
   EXPECT_EQ(all.facts.damage, "");
 }

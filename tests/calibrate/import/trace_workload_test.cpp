@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <random>
 #include <sstream>
 
 #include "base/diagnostic.hpp"
@@ -139,6 +140,28 @@ TEST(TraceWorkload, WhatIsMissingIsSaidWithHowToRecordIt) {
                         .kernel("gemm", 250, 20, 7, "", 210, 2)
                         .text()),
               HasSubstr("no operator with parameters"));
+}
+
+TEST(TraceWorkload, DamagedTracesGiveAFaultOrAFileThatLoads) {
+  const std::string text = whole_step();
+  std::mt19937 random(1);  // NOLINT: the same cases each time
+  int loaded = 0;
+  for (int i = 0; i < 1500; ++i) {
+    std::string damaged = text;
+    for (int flips = 0; flips < 4; ++flips) {
+      const char digits[] = "0123456789-.e\"[]{},:x";
+      damaged[random() % damaged.size()] = digits[random() % (sizeof digits - 1)];
+    }
+    if (i % 3 == 0) damaged.resize(random() % damaged.size());
+    try {
+      const TraceWorkload workload = workload_of(timeline_of(damaged), "x.json", std::nullopt);
+      (void)read_workload(workload.toml, "w.toml");
+      ++loaded;
+    } catch (const ScenarioError& error) {
+      EXPECT_EQ(error.diagnostics().front().place.file, "x.json") << error.what();
+    }
+  }
+  EXPECT_GT(loaded, 500);
 }
 
 TEST(TraceWorkload, SpecimensWithShapesBecomeWorkloads) {
