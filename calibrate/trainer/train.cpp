@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <limits>
 #include <sstream>
 #include <stdexcept>
 
@@ -62,6 +61,7 @@ class Training {
     meeting_.doing("ending training", longest_step);
     average_losses(run);
     run.memory_peak = device_.take_peak_memory();
+    run.exposed_known = device_.facts().compute_capability == 0 || meeting_.place().size == 1;
     meeting_.doing("", Seconds());
     return run;
   }
@@ -75,8 +75,7 @@ class Training {
     const StepClock::Parts parts = clock_.take();
     TrainedStep taken;
     taken.time = Seconds(std::chrono::duration<double>(now - end_of_step_).count());
-    const bool seen = device_.facts().compute_capability == 0 || meeting_.place().size == 1;
-    taken.exposed = seen ? parts.exposed : Seconds(std::numeric_limits<double>::quiet_NaN());
+    taken.exposed = parts.exposed;
     taken.optimizer = parts.optimizer;
     end_of_step_ = now;
     return taken;

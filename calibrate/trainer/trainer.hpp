@@ -15,8 +15,7 @@ namespace stepcast {
 /// One optimizer step as this rank saw it.
 struct TrainedStep {
   Seconds time;     ///< from the end of the step before
-  Seconds exposed;  ///< waiting for collectives (and for late ranks in them); NaN on several GPUs, whose
-                    ///< streams wait unseen
+  Seconds exposed;  ///< waiting for collectives (and for late ranks in them)
   Seconds optimizer;
   double loss{};  ///< mean over the global batch; NaN for paced models
 };
@@ -24,6 +23,7 @@ struct TrainedStep {
 struct TrainedRun {
   std::vector<TrainedStep> steps;  ///< without warm-up
   Bytes memory_peak;               ///< of this rank's device
+  bool exposed_known{true};        ///< false on several GPUs: their streams wait unseen, `exposed` is 0
 };
 
 struct TrainOptions {

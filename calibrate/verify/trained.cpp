@@ -105,6 +105,7 @@ void verify_by_training(const std::vector<ScenarioPoint>& points, Backend& backe
     for (const std::string& text : meeting.gather(text_of(own))) by_rank.push_back(run_of(text));
     if (!speaks) continue;
     result.measured = measured_figures(by_rank);
+    if (!own.exposed_known) result.measured.exposed_communication = result.measured.compute = std::nullopt;
     options.done(std::move(result));
   }
 }
