@@ -1,9 +1,6 @@
 #include "sim/collective/measured.hpp"
 
-#include <algorithm>
 #include <cmath>
-
-#include "base/diagnostic.hpp"
 
 namespace stepcast {
 
@@ -26,17 +23,6 @@ MeasuredMatch find_measured(const std::vector<MeasuredCollective>& collectives, 
       match.relatives = true;
   }
   return match;
-}
-
-double interpolate_ratio(const std::vector<std::pair<Bytes, double>>& points, Bytes size) {
-  STEPCAST_CHECK(!points.empty(), "no measured points");
-  const auto above = std::lower_bound(points.begin(), points.end(), size,
-                                      [](const auto& point, Bytes wanted) { return point.first < wanted; });
-  if (above == points.end()) return points.back().second;
-  if (above->first == size || above == points.begin()) return above->second;
-  const auto below = above - 1;
-  const double position = std::log(size / below->first) / std::log(above->first / below->first);
-  return below->second * std::pow(above->second / below->second, position);
 }
 
 }  // namespace stepcast

@@ -27,9 +27,4 @@ struct MeasuredMatch {
 [[nodiscard]] MeasuredMatch find_measured(const std::vector<MeasuredCollective>& collectives,
                                           const MeasuredQuery& query);
 
-/// A value known at some sizes: between them its logarithm is linear in ln(size), outside the nearest one
-/// holds.
-/// @param points  sorted by size, positive, not empty
-[[nodiscard]] double interpolate_ratio(const std::vector<std::pair<Bytes, double>>& points, Bytes size);
-
 }  // namespace stepcast

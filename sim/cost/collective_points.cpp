@@ -6,9 +6,6 @@
 
 namespace stepcast {
 
-namespace {
-
-/// `[["1 KiB", "120 us"], ...]`, ascending in size.
 std::vector<std::pair<Bytes, Seconds>> read_points(TableReader& table, const std::string& key,
                                                    bool zero_allowed, std::vector<Diagnostic>& faults) {
   std::vector<std::pair<Bytes, Seconds>> points;
@@ -48,8 +45,6 @@ std::vector<std::pair<Bytes, Seconds>> read_points(TableReader& table, const std
   }
   return points;
 }
-
-}  // namespace
 
 void read_collective_sections(const Value& tables, std::vector<MeasuredCollective>& into,
                               std::vector<Diagnostic>& faults) {

@@ -1,6 +1,7 @@
 #include "sim/cost/cost.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <string_view>
 #include <type_traits>
@@ -121,8 +122,28 @@ void add_memory_bound(const GpuProfile& gpu, const SoftwareProfile& software, co
   const double moved = between(bytes(eager), bytes(fused), fusion);
   launches = static_cast<int>(std::lround(between(eager.kernels, fused.kernels, fusion)));
   if (moved <= 0 && launches == 0) return;
-  work.kernels.push_back(memory_kernel(gpu, op.name + (forward ? "" : ".backward"), Bytes(moved), launches,
-                                       software.memory_efficiency.value));
+  Kernel kernel = memory_kernel(gpu, op.name + (forward ? "" : ".backward"), Bytes(moved), launches,
+                                software.memory_efficiency.value);
+  // What another operator's kernel does has no time of its own that could be measured.
+  const auto* const measured = gpu.measured.find_kernel(op.name, pass, options.compute);
+  if (measured != nullptr && launches > 0)
+    use_measured(gpu, *measured, launches, software.memory_efficiency.value, kernel);
+  work.kernels.push_back(std::move(kernel));
+}
+
+/// No kernel multiplies in fp8 here: fp8 stacks keep attention in bf16.
+Dtype attention_type(const CostOptions& options) {
+  return options.compute == Dtype::fp8 ? Dtype::bf16 : options.compute;
+}
+
+std::array<double, 3> attention_place(double heads, double head_dim, double length) {
+  return {std::log(heads), std::log(head_dim), std::log(length)};
+}
+
+Seconds total_time(const std::vector<Kernel>& kernels) {
+  Seconds sum;
+  for (const Kernel& kernel : kernels) sum += kernel.count * kernel.time;
+  return sum;
 }
 
 }  // namespace
@@ -133,6 +154,47 @@ struct CostModel::Implementation {
   // Nodes of an unordered_map stay where they are, so works may be handed out by reference within a call.
   std::unordered_map<std::string, Work> operators, layers;
   Key operator_key, layer_key;
+
+  /// Fused kernels exist in 16 bits only; in fp32 and tf32 frameworks fall back to plain products.
+  [[nodiscard]] std::string attention_kernel(Dtype compute) const {
+    const bool half = compute == Dtype::bf16 || compute == Dtype::fp16;
+    const bool fused =
+        half && gpu.peak.contains(compute) && gpu.attention.contains(software.attention_kernel);
+    return fused ? software.attention_kernel : "eager";
+  }
+
+  [[nodiscard]] std::vector<Kernel> attention_kernels(const Operator& op, Pass pass, int samples,
+                                                      const CostOptions& options) const {
+    const Dtype compute = attention_type(options);
+    const std::string kernel = attention_kernel(compute);
+    if (kernel != "eager")
+      return {fused_attention(gpu, gpu.attention.at(kernel), op, pass, samples, compute)};
+    const bool aligned = is_aligned(op.attention.key_length, op.attention.head_dim, compute);
+    return eager_attention(gpu, software, op, pass, samples, compute, gemm_rate(gpu, compute, aligned),
+                           is_autocast(options));
+  }
+
+  void use_measured_attention(const Operator& op, Pass pass, int samples, const CostOptions& options,
+                              std::vector<Kernel>& kernels) const {
+    const Dtype compute = attention_type(options);
+    const auto measured = gpu.measured.attention.find({attention_kernel(compute), pass, compute});
+    if (measured == gpu.measured.attention.end()) return;
+    std::vector<ScatteredValue> ratios;
+    for (const AttentionPoint& point : measured->second) {
+      Operator shape;
+      shape.kind = OperatorKind::attention;
+      shape.attention = {
+          point.heads, point.heads, point.head_dim, point.head_dim, point.length, point.length, 0, true, 0};
+      const Seconds model = total_time(attention_kernels(shape, pass, point.samples, options));
+      ratios.push_back(
+          {attention_place(point.samples * point.heads, point.head_dim, point.length), point.time / model});
+    }
+    const AttentionWork& work = op.attention;
+    const double ratio = interpolate_scattered(
+        ratios, attention_place(static_cast<double>(samples * work.query_heads),
+                                static_cast<double>(work.head_dim), static_cast<double>(work.query_length)));
+    for (Kernel& kernel : kernels) stretch(kernel, ratio);
+  }
 
   [[nodiscard]] Work compute(const Operator& op, Pass pass, int samples, CostOptions options) const {
     Work work;
@@ -147,20 +209,10 @@ struct CostModel::Implementation {
       case OperatorKind::convolution:
         add_convolution(gpu, software, op, pass, samples, options, work);
         break;
-      case OperatorKind::attention: {
-        const Dtype compute = options.compute == Dtype::fp8 ? Dtype::bf16 : options.compute;
-        const auto figures = gpu.attention.find(software.attention_kernel);
-        // Fused kernels exist in 16 bits only; in fp32 and tf32 frameworks fall back to plain products.
-        const bool half = compute == Dtype::bf16 || compute == Dtype::fp16;
-        if (figures != gpu.attention.end() && half && gpu.peak.contains(compute)) {
-          work.kernels.push_back(fused_attention(gpu, figures->second, op, pass, samples, compute));
-        } else {
-          const bool aligned = is_aligned(op.attention.key_length, op.attention.head_dim, compute);
-          work.kernels = eager_attention(gpu, software, op, pass, samples, compute,
-                                         gemm_rate(gpu, compute, aligned), is_autocast(options));
-        }
+      case OperatorKind::attention:
+        work.kernels = attention_kernels(op, pass, samples, options);
+        use_measured_attention(op, pass, samples, options, work.kernels);
         break;
-      }
       case OperatorKind::memory:
         if (software.fused_cross_entropy && op.name.starts_with("loss.")) fusion = 1;
         add_memory_bound(gpu, software, op, pass, samples, options, fusion, work, launches);
@@ -246,9 +298,14 @@ Work CostModel::optimizer_work(double elements, int tensors, double bytes_per_el
   const int groups = (tensors + software.tensors_per_launch - 1) / std::max(1, software.tensors_per_launch);
   const int launches = software.fused_optimizer ? groups : groups * software.foreach_operations;
   const double traffic = software.fused_optimizer ? 1.0 : software.foreach_traffic.value;
-  work.kernels.push_back(memory_kernel(implementation_->gpu,
-                                       software.fused_optimizer ? "fused optimizer" : "foreach optimizer",
-                                       Bytes(traffic * elements * bytes_per_element), launches));
+  const GpuProfile& gpu = implementation_->gpu;
+  Kernel kernel = memory_kernel(gpu, software.fused_optimizer ? "fused optimizer" : "foreach optimizer",
+                                Bytes(traffic * elements * bytes_per_element), launches);
+  // Measured is one pass over p, g, m and v; a foreach optimizer runs other kernels.
+  const auto measured = gpu.measured.kernel.find({"adamw", Pass::forward, Dtype::fp32});
+  if (software.fused_optimizer && measured != gpu.measured.kernel.end())
+    use_measured(gpu, measured->second, 1, 1, kernel);
+  work.kernels.push_back(std::move(kernel));
   work.host_time = launches * software.host_per_kernel.value;
   return work;
 }
@@ -257,7 +314,7 @@ Work CostModel::copy_work(const std::string& name, Bytes moved, int kernels) con
   Work work;
   if (kernels <= 0 && moved <= Bytes(0)) return work;
   const int launches = std::max(1, kernels);
-  work.kernels.push_back(memory_kernel(implementation_->gpu, name, moved, launches));
+  work.kernels.push_back(copy_kernel(implementation_->gpu, name, moved, launches));
   work.host_time = launches * implementation_->software.host_per_kernel.value;
   return work;
 }

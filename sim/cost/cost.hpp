@@ -49,8 +49,6 @@ struct Work {
   [[nodiscard]] Seconds time_of(KernelClass kind) const;
 };
 
-enum class Pass { forward, backward };
-
 struct CostOptions {
   Dtype compute{Dtype::bf16};     ///< of products and activations
   Dtype parameters{Dtype::bf16};  ///< what the weights are stored in (autocast: fp32, cast on use)

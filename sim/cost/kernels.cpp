@@ -38,4 +38,27 @@ Kernel memory_kernel(const GpuProfile& gpu, std::string name, Bytes moved, int l
   return kernel;
 }
 
+void stretch(Kernel& kernel, double ratio) {
+  kernel.time = ratio * kernel.time;
+  kernel.wave = ratio * kernel.wave;
+  kernel.fixed = ratio * kernel.fixed;
+}
+
+void use_measured(const GpuProfile& gpu, const MeasuredTimes::SizePoints& points, int launches,
+                  double efficiency, Kernel& kernel) {
+  std::vector<std::pair<Bytes, double>> ratios;
+  for (const auto& [size, time] : points) {
+    const Kernel model = memory_kernel(gpu, "", size, launches, efficiency);
+    ratios.emplace_back(size, time / (launches * model.time));
+  }
+  stretch(kernel, interpolate_ratio(ratios, launches * kernel.memory));
+}
+
+Kernel copy_kernel(const GpuProfile& gpu, std::string name, Bytes moved, int launches) {
+  Kernel kernel = memory_kernel(gpu, std::move(name), moved, launches);
+  const auto points = gpu.measured.kernel.find({"copy", Pass::forward, Dtype::fp32});
+  if (points != gpu.measured.kernel.end()) use_measured(gpu, points->second, 1, 1, kernel);
+  return kernel;
+}
+
 }  // namespace stepcast

@@ -17,6 +17,19 @@ namespace stepcast {
 [[nodiscard]] Kernel memory_kernel(const GpuProfile& gpu, std::string name, Bytes moved, int launches,
                                    double efficiency = 1);
 
+/// The kernel takes `ratio` times as long, in all its parts.
+void stretch(Kernel& kernel, double ratio);
+
+/// Sets the time of `kernel`, which memory_kernel made with `efficiency`, from measured points: at a measured
+/// size of what `launches` of it move, exactly the measured time of as many; between sizes the model's time
+/// by measured / model.
+/// @param launches  that one measurement stands for: all of an operator's, one of copies and optimizers
+void use_measured(const GpuProfile& gpu, const MeasuredTimes::SizePoints& points, int launches,
+                  double efficiency, Kernel& kernel);
+
+/// A copy, cast or addition beside the operators, as copy_work: measured copies hold where there are any.
+[[nodiscard]] Kernel copy_kernel(const GpuProfile& gpu, std::string name, Bytes moved, int launches);
+
 /// Bytes of one activation in memory: products of fp8 read quantised copies, the activations themselves stay
 /// bf16.
 [[nodiscard]] constexpr double activation_size(Dtype compute) {

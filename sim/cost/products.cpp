@@ -11,7 +11,7 @@ namespace stepcast {
 namespace {
 
 void add_memory(const GpuProfile& gpu, const std::string& name, double bytes, Work& work) {
-  work.kernels.push_back(memory_kernel(gpu, name, Bytes(bytes), 1));
+  work.kernels.push_back(copy_kernel(gpu, name, Bytes(bytes), 1));
 }
 
 /// Casts of fp32 weights to a 16-bit compute type (autocast), each pass reading one and writing the other.
@@ -62,42 +62,64 @@ void add_gemm(const GpuProfile& gpu, const SoftwareProfile& software, const Oper
   const GemmWork& gemm = op.gemm;
   const Dtype type = effective_dtype(gpu, options.compute);
   const GemmUnits units = gemm_units(gpu, type);
-  const FlopPerSecond rate = gemm_rate(gpu, type, is_aligned(gemm.columns, gemm.depth, type));
   const double rows = gemm.rows * samples;
-  const double columns = static_cast<double>(gemm.columns);
-  const double depth = static_cast<double>(gemm.depth);
   const double groups = static_cast<double>(gemm.groups);
   const bool quantised = type == Dtype::fp8;
   // What an operand takes: a GPU that computes bf16 in fp32 units still moves 2 bytes.
   const double operand = quantised ? element_size(Dtype::fp8) : activation_size(options.compute);
   const double result = activation_size(options.compute);
-  const double inputs = groups * rows * depth;
-  const double outputs = groups * rows * columns;
-  const double weights = groups * depth * columns;
+  const double weights = groups * static_cast<double>(gemm.depth * gemm.columns);
   const Flop flops = samples * forward_flops(op);
 
+  // One of the three products, of any shape, so that measured shapes are modelled alike.
+  const auto product = [&](const std::string& name, GemmLayout layout, const GemmShape& shape) {
+    const double columns = static_cast<double>(shape.columns), depth = static_cast<double>(shape.depth);
+    const double read = static_cast<double>(shape.groups) * depth * (shape.rows + columns);
+    const double made = static_cast<double>(shape.groups) * shape.rows * columns;
+    // The features, which are contiguous, are rows and columns of a weight gradient, columns and depth else.
+    const bool weight_gradient = layout == GemmLayout::tn;
+    const bool aligned =
+        is_aligned(weight_gradient ? std::llround(shape.rows) : shape.depth, shape.columns, type);
+    const double written =
+        weight_gradient && gemm.has_weight ? gradient_result_bytes(software, made, options) : result * made;
+    return gemm_kernel(gpu, name, units, gemm_rate(gpu, type, aligned), shape,
+                       Bytes(operand * read + written), flops);
+  };
+  const auto add = [&](const std::string& name, GemmLayout layout, const GemmShape& shape) {
+    Kernel kernel = product(name, layout, shape);
+    const auto measured = gpu.measured.gemm.find(type);
+    if (measured != gpu.measured.gemm.end()) {
+      const auto model = [&](const GemmPoint& point) {
+        return product("", point.layout,
+                       {point.rows, std::llround(point.columns), std::llround(point.depth), 1})
+            .time;
+      };
+      stretch(kernel,
+              gemm_ratio(measured->second, layout,
+                         {shape.rows, static_cast<double>(shape.columns), static_cast<double>(shape.depth)},
+                         model));
+    }
+    work.kernels.push_back(std::move(kernel));
+  };
+
   if (pass == Pass::forward) {
+    const double inputs = groups * rows * static_cast<double>(gemm.depth);
     if (gemm.has_weight) add_weight_cast(gpu, software, op.name, weights, options, work);
     if (quantised)
       add_memory(gpu, op.name + ".quantise", software.quantise_bytes.value * (inputs + weights), work);
-    work.kernels.push_back(gemm_kernel(gpu, op.name, units, rate,
-                                       {rows, gemm.columns, gemm.depth, gemm.groups},
-                                       Bytes(operand * (inputs + weights) + result * outputs), flops));
+    add(op.name, GemmLayout::nt, {rows, gemm.columns, gemm.depth, gemm.groups});
     return;
   }
-  if (quantised) add_memory(gpu, op.name + ".dgrad.quantise", software.quantise_bytes.value * outputs, work);
-  if (gemm.input_gradient) {
-    work.kernels.push_back(gemm_kernel(gpu, op.name + ".dgrad", units, rate,
-                                       {rows, gemm.depth, gemm.columns, gemm.groups},
-                                       Bytes(operand * (outputs + weights) + result * inputs), flops));
+  if (quantised) {
+    const double outputs = groups * rows * static_cast<double>(gemm.columns);
+    add_memory(gpu, op.name + ".dgrad.quantise", software.quantise_bytes.value * outputs, work);
   }
-  const double gradient_bytes =
-      gemm.has_weight ? gradient_result_bytes(software, weights, options) : result * weights;
+  if (gemm.input_gradient)
+    add(op.name + ".dgrad", GemmLayout::nn, {rows, gemm.depth, gemm.columns, gemm.groups});
   // The contraction runs over rows, which routing may leave fractional.
   const auto contracted = std::max<std::int64_t>(1, std::llround(rows));
-  work.kernels.push_back(gemm_kernel(gpu, op.name + ".wgrad", units, rate,
-                                     {columns, gemm.depth, contracted, gemm.groups},
-                                     Bytes(operand * (inputs + outputs) + gradient_bytes), flops));
+  add(op.name + ".wgrad", GemmLayout::tn,
+      {static_cast<double>(gemm.columns), gemm.depth, contracted, gemm.groups});
   if (gemm.has_weight) add_gradient_kernels(gpu, software, op.name, weights, options, work);
 }
 

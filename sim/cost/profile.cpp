@@ -97,7 +97,8 @@ void lay_user_files(const std::vector<UserFile>& files, const std::string& secti
 void check_top_level(const UserFile& file, std::vector<Diagnostic>& faults) {
   TableReader top(file.document, "", faults);
   for (const char* section : {"gpu", "links", "software", "host"}) (void)top.table(section);
-  (void)top.tables("collective");
+  for (const char* section : {"collective", "gemm", "kernel", "attention"}) (void)top.tables(section);
+  if (const Value* const fits = top.tables("fit")) check_fit_sections(*fits, faults);
   (void)top.string("description");
   (void)top.choice("schema", {"stepcast.profile/1"});
   top.finish();
@@ -177,6 +178,8 @@ Profile load_profile(const std::string& gpu, const std::string& node, const std:
       read_collective_sections(*collectives, profile.collectives, faults);
     }
   }
+  MeasuredSections measured(gpu, software, profile.gpu.measured, profile.notes, faults);
+  for (const UserFile& file : user_files) measured.read(file.document, file.name);
 
   if (!gpu_known) {
     faults.push_back({place, "no profile for the GPU \"" + gpu + "\"", suggest(gpu, gpu_profile_names())});
@@ -201,6 +204,13 @@ Profile load_profile(const std::string& gpu, const std::string& node, const std:
       profile.software.attention_kernel = kernel;
       break;
     }
+  }
+  if (profile.gpu.compute_capability.value == 0) {
+    // A host device runs its kernels itself: nothing is launched beside them, and what a call of a kernel
+    // costs is in its time.
+    const std::string source = "a host device runs its kernels itself";
+    profile.software.host_per_kernel = {Seconds(0), source, "", 0};
+    profile.software.host_per_collective = {Seconds(0), source, "", 0};
   }
   profile.kernel_jitter = profile.gpu.kernel_jitter.value;
   profile.collective_jitter = profile.links.collective_jitter.value;

@@ -192,6 +192,7 @@ void read_host_section(const Value& table, GpuProfile& into, std::vector<Diagnos
   }
   section.time("memory_latency", into.memory_latency);
   section.size("memory_capacity", into.memory_capacity);
+  section.share("kernel_jitter", into.kernel_jitter, 0, 1);
   section.finish();
 }
 

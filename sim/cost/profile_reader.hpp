@@ -1,9 +1,12 @@
 #pragma once
 
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/document.hpp"
+#include "base/table_reader.hpp"
 #include "sim/cost/profile.hpp"
 
 namespace stepcast {
@@ -25,6 +28,35 @@ void read_software_section(const Value& table, ProfileKind kind, SoftwareProfile
 /// The tables of [[collective]], in order.
 void read_collective_sections(const Value& tables, std::vector<MeasuredCollective>& into,
                               std::vector<Diagnostic>& faults);
+
+/// [["1 MiB", "17.4 ms"], ...] under `key`: sizes, ascending, and times above zero (or zero where allowed).
+[[nodiscard]] std::vector<std::pair<Bytes, Seconds>> read_points(TableReader& table, const std::string& key,
+                                                                 bool zero_allowed,
+                                                                 std::vector<Diagnostic>& faults);
+
+/// Reads [[gemm]], [[kernel]] and [[attention]] of one file after the other into what holds for one GPU and
+/// software; what is of others is checked, too, and noted once.
+class MeasuredSections {
+ public:
+  MeasuredSections(std::string gpu, std::string software, MeasuredTimes& into,
+                   std::vector<std::string>& notes, std::vector<Diagnostic>& faults)
+      : gpu_(std::move(gpu)), software_(std::move(software)), into_(into), notes_(notes), faults_(faults) {}
+  void read(const Value& document, const std::string& file);
+
+ private:
+  /// @param seen  the measurements of the section and file that were read before
+  void read_table(const std::string& section, const Value& entry, const std::string& file,
+                  std::set<std::string>& seen);
+
+  std::string gpu_, software_;
+  MeasuredTimes& into_;
+  std::vector<std::string>& notes_;
+  std::vector<Diagnostic>& faults_;
+  std::set<std::string> noted_;
+};
+
+/// The tables of [[fit]] are for people; only their form is checked.
+void check_fit_sections(const Value& tables, std::vector<Diagnostic>& faults);
 
 /// Faults for what a GPU's, a node's or a software's profile cannot do without, at `place`.
 void require_complete(const GpuProfile& gpu, const SourcePlace& place, std::vector<Diagnostic>& faults);
