@@ -11,6 +11,7 @@
 
 #include "base/diagnostic.hpp"
 #include "sim/collective/choice.hpp"
+#include "sim/collective/fitted_curve.hpp"
 #include "sim/collective/latency.hpp"
 #include "sim/collective/link_loads.hpp"
 #include "sim/collective/link_rates.hpp"
@@ -63,6 +64,24 @@ struct VectorHash {
 
 double positive_or(double value, double otherwise) { return value > 0 ? value : otherwise; }
 
+/// Time alone and latency of a plan, and the rate at which the payload moves in what is left; a line through
+/// measured times may be all latency.
+void set_time(CollectivePlan& plan, Seconds latency, Seconds time, Bytes payload) {
+  constexpr double least_share = 1e-6;
+  plan.time_alone = time;
+  plan.latency = std::min(latency, (1 - least_share) * time);
+  plan.rate_ceiling = BytesPerSecond(payload.value / (time - plan.latency).value);
+}
+
+/// CPU time by size where it was measured above zero.
+std::optional<FittedCurve> cpu_curve(const MeasuredCollective& entry) {
+  std::vector<std::pair<Bytes, Seconds>> points;
+  for (const auto& point : entry.cpu_points)
+    if (point.second > Seconds(0)) points.push_back(point);
+  if (points.empty()) return {};
+  return FittedCurve(std::move(points));
+}
+
 }  // namespace
 
 struct CollectiveModel::Implementation {
@@ -97,7 +116,12 @@ struct CollectiveModel::Implementation {
                                 const CollectiveForce& force) const;
   [[nodiscard]] double rate_beside(std::span<const BackgroundFlow> others, const std::vector<LinkLoad>& own,
                                    double alone) const;
+  /// Latency, rate and time of a call by the profile's measured collectives, where they bear on it.
   void use_measured(CollectivePlan& plan, GroupSet& set, Operation operation, Bytes payload, double& relief);
+  void use_points(CollectivePlan& plan, GroupSet& set, Operation operation, Bytes payload,
+                  const MeasuredCollective& entry);
+  void use_extrapolated(CollectivePlan& plan, GroupSet& set, Operation operation, Bytes payload,
+                        const MeasuredCollective& relative);
 
   std::shared_ptr<const Cluster> cluster;
   LinkProfile links;
@@ -275,6 +299,12 @@ Estimate CollectiveModel::Implementation::chosen(GroupSet& set, Operation operat
                         nccl_tuning_constants(nccl.version).pat,
                         set.ll128};
   const auto ways = possible_ways(operation, set.traits, node, nccl, force);
+  if (cluster->request().node.host_device) {
+    // Gloo, not NCCL: rings of plain messages, whatever their size.
+    for (const Way& way : ways)
+      if (way.algorithm == Algorithm::ring && way.protocol == Protocol::simple)
+        return estimate(set, operation, payload, way, force);
+  }
   const bool rated =
       ways.front().algorithm != Algorithm::direct && ways.front().algorithm != Algorithm::hierarchical;
   if (rated)
@@ -327,43 +357,71 @@ double CollectiveModel::Implementation::rate_beside(std::span<const BackgroundFl
   return shares.front();
 }
 
-/// A measured time T at size S fixes, with the model's own latency L and time M of the same call and r = T /
-/// M, latency r L and a top rate of S / (T - r L).
-/// @param relief  factor on the loads where the links as modelled could not carry the measured rate
 void CollectiveModel::Implementation::use_measured(CollectivePlan& plan, GroupSet& set, Operation operation,
                                                    Bytes payload, double& relief) {
   const ClusterRequest& request = cluster->request();
   const auto match =
       find_measured(measured, {name_of(operation), set.traits.ranks, set.traits.nodes, set.traits.per_node,
                                request.fabric.name, request.node.name, request.fabric.link_rate});
-  plan.extrapolated = !match.entry && match.relatives;
-  if (!match.entry) return;
-  std::vector<std::pair<Bytes, double>> ratios;
-  for (const auto& [size, time] : match.entry->points)
-    ratios.emplace_back(size, time / chosen(set, operation, size, {}).time);
-  const Estimate model = chosen(set, operation, payload, {});
-  const double ratio = interpolate_ratio(ratios, payload);
-  const auto exact = std::find_if(match.entry->points.begin(), match.entry->points.end(),
-                                  [&](const auto& point) { return point.first == payload; });
-  const Seconds time = exact != match.entry->points.end() ? exact->second : ratio * model.time;
-  plan.measured = true;
-  plan.latency = ratio * model.latency;
-  plan.rate_ceiling = BytesPerSecond(payload.value / (time - plan.latency).value);
+  if (match.entry != nullptr) {
+    use_points(plan, set, operation, payload, *match.entry);
+  } else if (match.relative != nullptr) {
+    plan.extrapolated = true;
+    // With other ranks NCCL changes its algorithm, which its model knows and a measured curve does not.
+    if (match.other_ranks && !request.node.host_device) return;
+    use_extrapolated(plan, set, operation, payload, *match.relative);
+  } else {
+    return;
+  }
   const double limit = loaded(set, false, operation, plan.algorithm, 0).limits.usable /
                        nccl_constants().wire.of(plan.protocol);
   relief = std::min(1.0, limit / plan.rate_ceiling.value);
-  plan.time_alone = time;
-  if (match.entry->cpu_points.empty()) return;
-  std::vector<std::pair<Bytes, double>> shares;
-  for (const auto& [size, cpu] : match.entry->cpu_points) {
-    const auto known = std::find_if(match.entry->points.begin(), match.entry->points.end(),
-                                    [&](const auto& point) { return point.first == size; });
-    const Seconds whole = known != match.entry->points.end()
-                              ? known->second
-                              : interpolate_ratio(ratios, size) * chosen(set, operation, size, {}).time;
-    if (cpu.value > 0) shares.emplace_back(size, cpu / whole);
+}
+
+/// A measured time T at size S fixes, with the model's own latency L and time M of the same call and r = T /
+/// M, latency r L and a top rate of S / (T - r L). On hosts, where no NCCL chooses, a line through the points
+/// is the model.
+void CollectiveModel::Implementation::use_points(CollectivePlan& plan, GroupSet& set, Operation operation,
+                                                 Bytes payload, const MeasuredCollective& entry) {
+  const FittedCurve curve(entry.points);
+  if (cluster->request().node.host_device) {
+    const Seconds time = curve.at(payload);
+    set_time(plan, (time / curve.line(payload)) * curve.latency(), time, payload);
+  } else {
+    std::vector<std::pair<Bytes, double>> ratios;
+    for (const auto& [size, time] : entry.points)
+      ratios.emplace_back(size, time / chosen(set, operation, size, {}).time);
+    const Estimate model = chosen(set, operation, payload, {});
+    const double ratio = interpolate_ratio(ratios, payload);
+    const auto exact = std::find_if(entry.points.begin(), entry.points.end(),
+                                    [&](const auto& point) { return point.first == payload; });
+    const Seconds time = exact != entry.points.end() ? exact->second : ratio * model.time;
+    set_time(plan, ratio * model.latency, time, payload);
   }
-  if (!shares.empty()) plan.host_share = std::min(1.0, interpolate_ratio(shares, payload));
+  plan.measured = true;
+  if (const auto cpu = cpu_curve(entry)) plan.host_share = std::min(1.0, cpu->at(payload) / plan.time_alone);
+}
+
+void CollectiveModel::Implementation::use_extrapolated(CollectivePlan& plan, GroupSet& set,
+                                                       Operation operation, Bytes payload,
+                                                       const MeasuredCollective& relative) {
+  const FabricSpec& fabric = cluster->request().fabric;
+  const double wire_bytes = nccl_constants().wire.of(plan.protocol);
+  Conditions asked{operation, relative.ranks, set.traits.ranks, 0, 0};
+  asked.wire = wire_bytes / loaded(set, false, operation, plan.algorithm, 0).limits.network;
+  // What a card offered where it was measured, over what it offers here.
+  const auto offered = [&](BytesPerSecond line) {
+    const double rate = positive_or(fabric.efficiency, 1) * line.value;
+    return fabric.host_copy_rate.value > 0 ? std::min(rate, fabric.host_copy_rate.value) : rate;
+  };
+  const BytesPerSecond measured_rate = relative.link_rate.value_or(fabric.link_rate);
+  const double hops =
+      ring_shape(operation, relative.ranks).bytes / ring_shape(operation, set.traits.ranks).bytes;
+  asked.measured_wire = asked.wire * hops * offered(fabric.link_rate) / offered(measured_rate);
+  const ExtrapolatedTime found = extrapolate(FittedCurve(relative.points), payload, asked);
+  set_time(plan, found.latency, found.time, payload);
+  if (const auto cpu = cpu_curve(relative))
+    plan.host_share = std::min(1.0, extrapolate_cpu(*cpu, payload, asked) / found.time);
 }
 
 CollectiveModel::CollectiveModel(std::shared_ptr<const Cluster> cluster, const Profile& profile,
@@ -424,7 +482,9 @@ CollectivePlan CollectiveModel::plan(Operation operation, Bytes payload, const s
   const bool nvls = plan.algorithm == Algorithm::nvls || plan.algorithm == Algorithm::nvls_tree;
   const double sent =
       plan.algorithm == Algorithm::tree ? 2.0 : ring_bytes_per_hop(operation, set.traits.ranks);
-  plan.memory_per_byte = nvls ? constants.nvls_passes : constants.ring_passes * sent;
+  // The core that moves a host's bytes does nothing else meanwhile, as its measured share says already.
+  if (plan.host_share <= 0)
+    plan.memory_per_byte = nvls ? constants.nvls_passes : constants.ring_passes * sent;
   return plan;
 }
 

@@ -68,7 +68,10 @@ RateLimits LinkRates::limits(const std::vector<LinkLoad>& loads) const {
     const Device& from = cluster_.devices()[static_cast<std::size_t>(link.from)];
     if (link.kind == LinkKind::nic && from.kind == DeviceKind::nic)
       result.busiest_node_out = std::max(result.busiest_node_out, out_of_node[from.node] += weight);
-    if (link.kind == LinkKind::nic || link.kind == LinkKind::fabric) continue;
+    if (link.kind == LinkKind::nic || link.kind == LinkKind::fabric) {
+      result.network = std::min(result.network, usable / weight);
+      continue;
+    }
     if (is_nvlink) result.nvlink_usable = std::min(result.nvlink_usable, usable / weight);
     result.node_raw = std::min(result.node_raw, link.capacity.value / weight);
     const auto& to = cluster_.devices()[static_cast<std::size_t>(link.to)];

@@ -11,6 +11,7 @@ namespace stepcast {
 struct RateLimits {
   double usable{std::numeric_limits<double>::infinity()};         ///< every link at its usable capacity
   double nvlink_usable{std::numeric_limits<double>::infinity()};  ///< NVLinks alone
+  double network{std::numeric_limits<double>::infinity()};   ///< as usable, NICs and switches' links alone
   double node_raw{std::numeric_limits<double>::infinity()};  ///< links inside nodes at their raw capacity
   double in_switch{
       std::numeric_limits<double>::infinity()};  ///< as usable, NVLinks at what in-switch reduction reaches

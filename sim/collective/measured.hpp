@@ -18,7 +18,11 @@ struct MeasuredQuery {
 /// How the profile's measured collectives bear on a call.
 struct MeasuredMatch {
   const MeasuredCollective* entry{};  ///< nullptr: none holds for it
-  bool relatives{};  ///< the same operation on the same fabric was measured with other ranks, nodes or rates
+  /// Where none holds: the same operation on the same fabric with other ranks, nodes or rates. One that
+  /// differs in the rate alone is preferred, then the nearest number of ranks, then the nearest rate;
+  /// nullptr: never measured.
+  const MeasuredCollective* relative{};
+  bool other_ranks{};  ///< the relative differs in more than its rate
 };
 
 /// Points apply when operation, ranks, nodes and fabric match and link_rate (and gpus_per_node) are absent or

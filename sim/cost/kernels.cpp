@@ -44,7 +44,7 @@ void stretch(Kernel& kernel, double ratio) {
   kernel.fixed = ratio * kernel.fixed;
 }
 
-void use_measured(const GpuProfile& gpu, const MeasuredTimes::SizePoints& points, int launches,
+void use_measured(const GpuProfile& gpu, const OperatorTimes::SizePoints& points, int launches,
                   double efficiency, Kernel& kernel) {
   std::vector<std::pair<Bytes, double>> ratios;
   for (const auto& [size, time] : points) {

@@ -24,7 +24,7 @@ void stretch(Kernel& kernel, double ratio);
 /// size of what `launches` of it move, exactly the measured time of as many; between sizes the model's time
 /// by measured / model.
 /// @param launches  that one measurement stands for: all of an operator's, one of copies and optimizers
-void use_measured(const GpuProfile& gpu, const MeasuredTimes::SizePoints& points, int launches,
+void use_measured(const GpuProfile& gpu, const OperatorTimes::SizePoints& points, int launches,
                   double efficiency, Kernel& kernel);
 
 /// A copy, cast or addition beside the operators, as copy_work: measured copies hold where there are any.

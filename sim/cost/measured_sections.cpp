@@ -156,7 +156,7 @@ void MeasuredSections::read_table(const std::string& section, const Value& entry
     if (section != "gemm") pass = pass_of(table.choice("pass", passes).value_or("forward"));
   }
 
-  MeasuredTimes found;
+  OperatorTimes found;
   if (section == "gemm") found.gemm[dtype] = read_gemm_points(table, faults_);
   if (section == "kernel")
     found.kernel[{operation, pass, dtype}] = read_points(table, "points", false, faults_);

@@ -10,7 +10,7 @@
 
 #include "base/diagnostic.hpp"
 #include "base/units.hpp"
-#include "sim/cost/measured_times.hpp"
+#include "sim/cost/operator_times.hpp"
 
 namespace stepcast {
 
@@ -60,7 +60,7 @@ struct GpuProfile {
   Figure<BytesPerSecond> host_link_rate;  ///< pinned copies over PCIe
   Figure<Bytes> context_memory;           ///< CUDA context with libraries
   Figure<double> kernel_jitter;           ///< relative standard deviation of one kernel's time
-  MeasuredTimes measured;                 ///< of single operators; where it has points, they hold
+  OperatorTimes measured;                 ///< of single operators; where it has points, they hold
   Origin gemm_origin{Origin::datasheet}, attention_origin{Origin::datasheet},
       memory_origin{Origin::datasheet};
 };

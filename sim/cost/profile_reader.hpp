@@ -38,7 +38,7 @@ void read_collective_sections(const Value& tables, std::vector<MeasuredCollectiv
 /// software; what is of others is checked, too, and noted once.
 class MeasuredSections {
  public:
-  MeasuredSections(std::string gpu, std::string software, MeasuredTimes& into,
+  MeasuredSections(std::string gpu, std::string software, OperatorTimes& into,
                    std::vector<std::string>& notes, std::vector<Diagnostic>& faults)
       : gpu_(std::move(gpu)), software_(std::move(software)), into_(into), notes_(notes), faults_(faults) {}
   void read(const Value& document, const std::string& file);
@@ -49,7 +49,7 @@ class MeasuredSections {
                   std::set<std::string>& seen);
 
   std::string gpu_, software_;
-  MeasuredTimes& into_;
+  OperatorTimes& into_;
   std::vector<std::string>& notes_;
   std::vector<Diagnostic>& faults_;
   std::set<std::string> noted_;

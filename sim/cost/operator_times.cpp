@@ -1,4 +1,4 @@
-#include "sim/cost/measured_times.hpp"
+#include "sim/cost/operator_times.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -39,7 +39,7 @@ std::string_view name_of(GemmLayout layout) {
   return "nt";
 }
 
-const MeasuredTimes::SizePoints* MeasuredTimes::find_kernel(std::string_view operator_name, Pass pass,
+const OperatorTimes::SizePoints* OperatorTimes::find_kernel(std::string_view operator_name, Pass pass,
                                                             Dtype compute) const {
   for (const auto& [key, points] : kernel) {
     const auto& [operation, of_pass, type] = key;

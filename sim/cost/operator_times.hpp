@@ -34,7 +34,7 @@ struct AttentionPoint {
 
 /// Times of single operators that were measured on a device: [[gemm]], [[kernel]] and [[attention]] of
 /// profile files (docs/profile.md).
-struct MeasuredTimes {
+struct OperatorTimes {
   using SizePoints = std::vector<std::pair<Bytes, Seconds>>;  ///< ascending in size
   std::map<Dtype, std::vector<GemmPoint>> gemm;
   /// By operation, pass and type of the activations; copy and adamw under forward and fp32.
