@@ -205,7 +205,8 @@ class ProfileWriter {
       const Measurement& what = one.what;
       if (what.kind != Kind::kernel || one.median <= Seconds(0) || what.moved <= Bytes(0)) continue;
       const bool plain = what.operation == "copy" || what.operation == "adamw";
-      tables[{what.operation, plain ? Pass::forward : what.pass, plain ? Dtype::fp32 : what.dtype}].add(
+      const bool one_pass = plain || what.operation == "cross_entropy";
+      tables[{what.operation, one_pass ? Pass::forward : what.pass, plain ? Dtype::fp32 : what.dtype}].add(
           {what.moved.value}, one);
     }
     for (const auto& [which, points] : tables) {
@@ -215,7 +216,8 @@ class ProfileWriter {
       key("software", text(own_software));
       key("operation", text(operation));
       if (operation != "copy" && operation != "adamw") {
-        key("pass", text(pass_name(pass)));
+        // One kernel makes the loss and its gradient.
+        key("pass", text(operation == "cross_entropy" ? "both" : pass_name(pass)));
         key("dtype", text(std::string(name_of(type))));
       }
       points_of(points, [](const std::vector<double>& place) { return toml::size(Bytes(place[0])); });

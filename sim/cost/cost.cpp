@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 #include <string_view>
 #include <type_traits>
 #include <unordered_map>
@@ -107,12 +108,19 @@ double element_bytes(const SoftwareProfile& software, const std::string& name, c
   return activation_size(options.compute);
 }
 
-/// The chain between its eager (f = 0) and its fused (f = 1) form.
-void add_memory_bound(const GpuProfile& gpu, const SoftwareProfile& software, const Operator& op, Pass pass,
-                      int samples, const CostOptions& options, double fusion, Work& work, int& launches) {
+/// The chain between its eager (f = 0) and its fused (f = 1) form, as the model has it; nothing when nothing
+/// runs.
+std::optional<Kernel> modelled_chain(const GpuProfile& gpu, const SoftwareProfile& software,
+                                     const Operator& op, Pass pass, int samples, const CostOptions& options,
+                                     double fusion, int& launches) {
   const bool forward = pass == Pass::forward;
-  const Traffic& eager = forward ? op.memory.eager_forward : op.memory.eager_backward;
+  Traffic eager = forward ? op.memory.eager_forward : op.memory.eager_backward;
   const Traffic& fused = forward ? op.memory.fused_forward : op.memory.fused_backward;
+  if (forward && !software.fused_bias && op.name.ends_with(".bias")) {
+    // Backward reads every element of the result once; adding the bias reads and writes them.
+    eager.elements += 2 * op.memory.eager_backward.elements;
+    ++eager.kernels;
+  }
   const double size = element_bytes(software, op.name, options);
   const auto bytes = [&](const Traffic& traffic) {
     return samples *
@@ -121,14 +129,33 @@ void add_memory_bound(const GpuProfile& gpu, const SoftwareProfile& software, co
   };
   const double moved = between(bytes(eager), bytes(fused), fusion);
   launches = static_cast<int>(std::lround(between(eager.kernels, fused.kernels, fusion)));
-  if (moved <= 0 && launches == 0) return;
-  Kernel kernel = memory_kernel(gpu, op.name + (forward ? "" : ".backward"), Bytes(moved), launches,
-                                software.memory_efficiency.value);
-  // What another operator's kernel does has no time of its own that could be measured.
-  const auto* const measured = gpu.measured.find_kernel(op.name, pass, options.compute);
-  if (measured != nullptr && launches > 0)
-    use_measured(gpu, *measured, launches, software.memory_efficiency.value, kernel);
-  work.kernels.push_back(std::move(kernel));
+  if (moved <= 0 && launches == 0) return {};
+  return memory_kernel(gpu, op.name + (forward ? "" : ".backward"), Bytes(moved), launches,
+                       software.memory_efficiency.value);
+}
+
+void add_memory_bound(const GpuProfile& gpu, const SoftwareProfile& software, const Operator& op, Pass pass,
+                      int samples, const CostOptions& options, double fusion, Work& work, int& launches) {
+  auto kernel = modelled_chain(gpu, software, op, pass, samples, options, fusion, launches);
+  if (!kernel) return;
+  const double efficiency = software.memory_efficiency.value;
+  if (const auto* const both = gpu.measured.find_both_passes(op.name, options.compute)) {
+    // One kernel does forward and backward: each has its part of the time that both take together.
+    int other_launches = 0;
+    const auto other =
+        modelled_chain(gpu, software, op, pass == Pass::forward ? Pass::backward : Pass::forward, samples,
+                       options, fusion, other_launches);
+    const int together = launches + other_launches;
+    const Bytes moved = kernel->count * kernel->memory + (other ? other->count * other->memory : Bytes(0));
+    Kernel whole = memory_kernel(gpu, "", moved, together, efficiency);
+    const Seconds model = whole.time;
+    use_measured(gpu, *both, whole.count, efficiency, whole);
+    stretch(*kernel, whole.time / model);
+  } else if (const auto* const measured = gpu.measured.find_kernel(op.name, pass, options.compute)) {
+    // What another operator's kernel does has no time of its own that could be measured.
+    if (launches > 0) use_measured(gpu, *measured, launches, efficiency, *kernel);
+  }
+  work.kernels.push_back(*std::move(kernel));
 }
 
 /// No kernel multiplies in fp8 here: fp8 stacks keep attention in bf16.

@@ -12,7 +12,7 @@ namespace stepcast {
 namespace {
 
 const std::vector<std::string> dtype_words{"fp32", "tf32", "bf16", "fp16", "fp8"};
-const std::vector<std::string> passes{"forward", "backward"};
+const std::vector<std::string> passes{"forward", "backward"}, kernel_passes{"forward", "backward", "both"};
 
 /// Of the operators that are found by the last word of their names, and of what has neither pass nor type.
 const std::vector<std::string> operations{"norm",      "bias",          "activation", "residual",
@@ -151,21 +151,30 @@ void MeasuredSections::read_table(const std::string& section, const Value& entry
   if (!plain && section != "gemm") table.require("pass", "forward or backward");
   Dtype dtype = Dtype::fp32;
   Pass pass = Pass::forward;
+  std::string word;
   if (!plain) {
     dtype = dtype_of(table.choice("dtype", dtype_words).value_or("fp32"));
-    if (section != "gemm") pass = pass_of(table.choice("pass", passes).value_or("forward"));
+    if (section != "gemm")
+      word = table.choice("pass", section == "kernel" ? kernel_passes : passes).value_or("forward");
+    pass = pass_of(word);
   }
 
   OperatorTimes found;
   if (section == "gemm") found.gemm[dtype] = read_gemm_points(table, faults_);
-  if (section == "kernel")
-    found.kernel[{operation, pass, dtype}] = read_points(table, "points", false, faults_);
+  if (section == "kernel") {
+    auto points = read_points(table, "points", false, faults_);
+    if (word == "both") {
+      found.both_passes[{operation, dtype}] = std::move(points);
+    } else {
+      found.kernel[{operation, pass, dtype}] = std::move(points);
+    }
+  }
   if (section == "attention")
     found.attention[{operation, pass, dtype}] = read_attention_points(table, faults_);
   table.finish();
 
-  const std::string which = device + "\n" + software + "\n" + operation + "\n" +
-                            std::to_string(static_cast<int>(pass)) + std::to_string(static_cast<int>(dtype));
+  const std::string which = device + "\n" + software + "\n" + operation + "\n" + word + "\n" +
+                            std::to_string(static_cast<int>(dtype));
   if (faults_.size() == faults_before && !seen.insert(which).second) {
     faults_.push_back({table.place(), "a second [[" + section + "]] of the same measurement",
                        "put all its points into one table"});
@@ -182,6 +191,7 @@ void MeasuredSections::read_table(const std::string& section, const Value& entry
   // Later files replace what earlier ones say of the same.
   for (auto& [key, points] : found.gemm) into_.gemm[key] = std::move(points);
   for (auto& [key, points] : found.kernel) into_.kernel[key] = std::move(points);
+  for (auto& [key, points] : found.both_passes) into_.both_passes[key] = std::move(points);
   for (auto& [key, points] : found.attention) into_.attention[key] = std::move(points);
 }
 

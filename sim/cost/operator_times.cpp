@@ -49,6 +49,13 @@ const OperatorTimes::SizePoints* OperatorTimes::find_kernel(std::string_view ope
   return nullptr;
 }
 
+const OperatorTimes::SizePoints* OperatorTimes::find_both_passes(std::string_view operator_name,
+                                                                 Dtype compute) const {
+  for (const auto& [key, points] : both_passes)
+    if (key.second == stored_type(compute) && stands_for(key.first, operator_name)) return &points;
+  return nullptr;
+}
+
 double interpolate_ratio(const std::vector<std::pair<Bytes, double>>& points, Bytes size) {
   STEPCAST_CHECK(!points.empty(), "no measured points");
   const auto above = std::lower_bound(points.begin(), points.end(), size,

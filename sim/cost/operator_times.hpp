@@ -39,11 +39,14 @@ struct OperatorTimes {
   std::map<Dtype, std::vector<GemmPoint>> gemm;
   /// By operation, pass and type of the activations; copy and adamw under forward and fp32.
   std::map<std::tuple<std::string, Pass, Dtype>, SizePoints> kernel;
+  /// Forward and backward together, where one kernel does both: by operation and type.
+  std::map<std::pair<std::string, Dtype>, SizePoints> both_passes;
   /// By attention kernel ("eager"), pass and type.
   std::map<std::tuple<std::string, Pass, Dtype>, std::vector<AttentionPoint>> attention;
 
   /// Points of the memory-bound operator of this name ("attention.post_norm" is a norm); nullptr without.
   [[nodiscard]] const SizePoints* find_kernel(std::string_view operator_name, Pass pass, Dtype compute) const;
+  [[nodiscard]] const SizePoints* find_both_passes(std::string_view operator_name, Dtype compute) const;
 };
 
 /// A value known at some sizes: between them its logarithm is linear in ln(size), outside the nearest one

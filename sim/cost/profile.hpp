@@ -114,7 +114,9 @@ struct SoftwareProfile {
   int foreach_operations{1};        ///< launches of a foreach optimizer for each one of a fused one
   int tensors_per_launch{1};        ///< that one multi-tensor launch of the optimizer takes
   bool fused_gradient_accumulation{};  ///< weight-gradient products add into the gradient themselves
-  Figure<double> quantise_bytes;       ///< fp8: bytes moved to quantise one element of a product's input
+  bool fused_bias{
+      true};  ///< a product's kernel adds its bias; else a kernel of its own reads and writes the result
+  Figure<double> quantise_bytes;  ///< fp8: bytes moved to quantise one element of a product's input
   /// Bytes that one element costs under autocast (fp32 weights, 16-bit products), casts included, in
   /// memory-bound operators that it runs in fp32: by the last word of the operator's name
   /// ("attention.post_norm" is a "norm").

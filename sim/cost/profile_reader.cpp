@@ -227,6 +227,7 @@ void read_software_section(const Value& table, ProfileKind kind, SoftwareProfile
   any = section.truth("fused_optimizer", into.fused_optimizer) || any;
   any = section.truth("fused_cross_entropy", into.fused_cross_entropy) || any;
   any = section.truth("fused_gradient_accumulation", into.fused_gradient_accumulation) || any;
+  any = section.truth("fused_bias", into.fused_bias) || any;
   any = section.number("autocast_casts", into.autocast_casts, 0, 100) || any;
   any = section.size("product_workspace", into.product_workspace) || any;
   any = section.share("allocator_slack", into.allocator_slack, 0, 10) || any;

@@ -213,6 +213,40 @@ points = [[2, 4, 32, 128, "6 ms"], [2, 4, 32, 512, "90 ms"]]
             time_of(bare, self_attention(4, 32, 128, true), Pass::backward, 2));
 }
 
+// The loss kernel leaves the gradient in place of the logits. Forward moves 1 MiB and backward 2: together
+// what was measured, and each its part by the model.
+TEST_F(MeasuredTimesOf, OneKernelForBothPassesTakesTheMeasuredTimeInBothTogether) {
+  const Profile measured = load(R"(
+[[kernel]]
+device = "cpu-host"
+operation = "cross_entropy"
+pass = "both"
+dtype = "fp32"
+source = "a test"
+points = [["3 MiB", "9 ms"]]
+)");
+  const Profile bare = load("");
+  const Operator op = memory_operator("loss.cross_entropy", 262144);
+  const Seconds forward = time_of(measured, op, Pass::forward),
+                backward = time_of(measured, op, Pass::backward);
+  EXPECT_NEAR((forward + backward).value, 9e-3, 1e-12);
+  EXPECT_NEAR(forward / backward, time_of(bare, op, Pass::forward) / time_of(bare, op, Pass::backward), 1e-9);
+}
+
+// 262144 elements that backward reads once: 2 MiB to read and write in forward.
+TEST_F(MeasuredTimesOf, ABiasThatNoProductAddsIsAKernelOfItsOwn) {
+  const Profile trainer = load(""), torch = load("", "cpu-host", "pytorch-eager");
+  Operator op;
+  op.name = "mlp.up.bias";
+  op.memory.eager_backward = op.memory.fused_backward = {262144, 0, 0, 1, 0};
+  EXPECT_EQ(time_of(torch, op, Pass::forward), Seconds(0));
+  const double efficiency = trainer.software.memory_efficiency.value;
+  EXPECT_NEAR(
+      time_of(trainer, op, Pass::forward).value,
+      2097152 / (efficiency * trainer.gpu.memory_rate.value.value) + trainer.gpu.memory_latency.value.value,
+      1e-12);
+}
+
 TEST_F(MeasuredTimesOf, AnotherDeviceOrSoftwareIsNotedOnceAndNotUsed) {
   const Profile profile = load(std::string(products) + kernels, "h100-sxm", "pytorch-eager");
   EXPECT_TRUE(profile.gpu.measured.gemm.empty());
