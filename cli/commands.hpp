@@ -37,6 +37,7 @@ struct Command {
 [[nodiscard]] ExitCode validate_command(const Arguments& arguments);     // cli/validate.cpp
 [[nodiscard]] ExitCode collectives_command(const Arguments& arguments);  // cli/collectives.cpp
 [[nodiscard]] ExitCode topology_command(const Arguments& arguments);     // cli/topology.cpp
+[[nodiscard]] ExitCode calibrate_command(const Arguments& arguments);    // cli/calibrate.cpp
 [[nodiscard]] ExitCode import_command(const Arguments& arguments);       // cli/import.cpp
 [[nodiscard]] ExitCode verify_command(const Arguments& arguments);       // cli/verify.cpp
 [[nodiscard]] ExitCode doctor_command(const Arguments& arguments);       // cli/doctor.cpp

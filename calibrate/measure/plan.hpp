@@ -24,10 +24,10 @@ struct PlannedMeasurement {
 };
 
 /// Everything to measure on such devices, the most important first: what every prediction needs (stage 0:
-/// launch, coarse grids of products and kernels, collectives of all ranks), then what refines it (1:
-/// attention, overlap, groups of ranks), then fine grids and rarer operations (2). Pure. Nothing in it needs
-/// more than half of a device's memory, nor a twelfth of the budget. The same measurement is never planned
-/// twice.
+/// launch, kernels, collectives of all ranks, coarse grids of products and attention, overlap), then what
+/// refines it (1: more rows, the largest sizes, other groups of ranks, lasting load), then fine grids and
+/// rarer operations (2). Pure. Nothing in it needs more than half of a device's memory, nor a twelfth of the
+/// budget. The same measurement is never planned twice.
 [[nodiscard]] std::vector<PlannedMeasurement> measuring_plan(const DeviceFacts& device,
                                                              const RankPlace& place,
                                                              const MeasuringOptions& options);

@@ -55,7 +55,6 @@ std::vector<RankGroup> rank_groups(const RankPlace& place) {
 }
 
 void plan_collectives(PlanBuilder& plan) {
-  const double factor = plan.quick() ? 4 : 2;
   for (const RankGroup& group : rank_groups(plan.place())) {
     if (group.name.starts_with("rail")) {
       // Other rails show cards and cables that are slower than the first.
@@ -65,10 +64,11 @@ void plan_collectives(PlanBuilder& plan) {
     const int stage = group.name == "all" ? 0 : 1;
     for (const Operation operation :
          {Operation::all_reduce, Operation::all_gather, Operation::reduce_scatter, Operation::broadcast}) {
-      // Broadcasts carry what is small: buffers, and parameters once.
-      const double last = operation == Operation::broadcast && plan.quick() ? largest / 4 : largest;
-      add_sizes(plan, operation, group, smallest, last, 4, stage);
-      if (factor < 4) add_sizes(plan, operation, group, smallest, last, factor, 2);
+      // Where the largest size takes long, one operation's stands for the others: their rate no longer grows.
+      const bool all_sizes = operation == Operation::all_reduce || !plan.quick();
+      add_sizes(plan, operation, group, smallest, largest / 4, 4, stage);
+      if (all_sizes) add_sizes(plan, operation, group, largest, largest, 4, 1);
+      if (!plan.quick()) add_sizes(plan, operation, group, smallest, largest, 2, 2);
     }
     if (plan.quick()) continue;
     for (const Operation operation : {Operation::all_to_all, Operation::send_recv})
@@ -91,7 +91,7 @@ void plan_overlap(PlanBuilder& plan) {
       what.ranks = call.ranks;
       what.group = call.group;
       what.nodes = call.nodes;
-      plan.add(what, 1);
+      plan.add(what, 0);
     }
   }
 }

@@ -97,7 +97,7 @@ void plan_attention(PlanBuilder& plan) {
           what.head_dim = head_dim;
           what.length = length;
           what.pass = pass;
-          plan.add(what, 1, {}, longest);
+          plan.add(what, batch.samples == batches.front().samples ? 0 : 1, {}, longest);
         }
       }
     }

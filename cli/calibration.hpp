@@ -1,0 +1,53 @@
+#pragma once
+
+#include <exception>
+#include <optional>
+#include <string>
+
+#include "base/units.hpp"
+#include "calibrate/launch/meeting.hpp"
+#include "calibrate/measure/plan.hpp"
+#include "cli/exit_code.hpp"
+
+namespace stepcast {
+
+/// What the command line of `stepcast calibrate` asks for.
+struct CalibrationRequest {
+  std::string backend;
+  bool quick{}, resume{}, force{}, progress{};
+  Seconds budget;
+  std::string out;                  ///< the profile
+  std::optional<std::string> json;  ///< a file, or "-"
+  std::string node, fabric;         ///< empty: found out
+  std::optional<BytesPerSecond> link_rate;
+
+  [[nodiscard]] std::string journal() const { return out + ".journal"; }
+};
+
+/// How a calibration ended. `fault` is what main shows, on the rank that has something to say; the others end
+/// with `code` in silence.
+struct CalibrationEnd {
+  ExitCode code{ExitCode::done};
+  std::exception_ptr fault;
+};
+
+/// Names of links between nodes, and what they are expected to carry.
+struct FabricChoice {
+  std::string name;  ///< empty with one node
+  BytesPerSecond link_rate;
+  LinkGuess guess;
+};
+/// @param found  what the machine says its network is; may be empty
+/// @throws ScenarioError when there is more than one node and nobody knows their network
+[[nodiscard]] FabricChoice choose_fabric(const CalibrationRequest& request, int nodes,
+                                         const std::string& found);
+/// The node preset that the profile is for. @throws ScenarioError when several or none fit the GPU
+[[nodiscard]] std::string choose_node(const CalibrationRequest& request, const DeviceFacts& device,
+                                      int ranks_per_node);
+
+/// Measures on all ranks of the meeting, writes the profile and says what was found, on rank 0. Everything
+/// finished is in the journal at any time.
+/// @throws MachineError when a measurement fails
+[[nodiscard]] CalibrationEnd calibrate(const CalibrationRequest& request, Meeting& meeting);
+
+}  // namespace stepcast
