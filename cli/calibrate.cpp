@@ -22,6 +22,8 @@ const std::vector<OptionSpec> specs = {
      false},
     {"--dry-run", "", "print the plan, its time and memory, and touch nothing", false},
     {"--layout", "NODESxRANKS", "with --dry-run: plan for so many nodes and ranks on each", false},
+    {"--scenario", "SCENARIO.toml", "first measure the products, attention and collectives of its points",
+     false},
     {"--resume", "", "go on with a calibration that was not finished", false},
     {"--force", "", "measure though other processes use the device", false},
     {"--node", "NAME", "the node preset that the links are measured in; found out by default", false},
@@ -46,6 +48,8 @@ std::string help() {
          "  stepcast calibrate --dry-run\n"
          "  stepcast calibrate --quick --out here.toml\n"
          "  srun --ntasks-per-node=8 stepcast calibrate --budget 10m --out my-cluster.toml\n"
+         "  stepcast calibrate --scenario mine.toml --out here.toml    # measure what I am going to ask "
+         "about\n"
          "  mpirun -n 2 --host node1,node2 stepcast calibrate --fabric ethernet-1g --out two-hosts.toml\n"
          "\n"
          "What is finished is kept in PROFILE.toml.journal until the profile is written. docs/calibrate.md "
@@ -79,6 +83,7 @@ CalibrationRequest request_of(const ParsedOptions& options) {
   request.out = options.value("--out").value_or("");
   request.json = options.value("--json");
   request.node = options.value("--node").value_or("");
+  request.scenario = options.value("--scenario");
   request.fabric = options.value("--fabric").value_or("");
   if (const auto rate = options.value("--link-rate")) {
     request.link_rate = parse_rate(*rate);
@@ -140,6 +145,7 @@ ExitCode dry_run(const CalibrationRequest& request, const RankPlace& place) {
   if (request.node.empty() && request.backend == "cuda")
     std::cerr << "note: planned for the GPUs of hgx-h100; --node names other nodes\n";
   measuring.between_nodes = choose_fabric(named, place.nodes, "").guess;
+  measuring.wanted = wanted_measurements(request, facts, place);
   const PlanReport report =
       plan_report(request.backend, facts, place, measuring, measuring_plan(facts, place, measuring));
   if (request.json == "-") {

@@ -17,6 +17,7 @@
 #include "calibrate/measure/link_names.hpp"
 #include "calibrate/measure/result_report.hpp"
 #include "calibrate/measure/runner.hpp"
+#include "calibrate/measure/scenario_needs.hpp"
 #include "cli/backend_choice.hpp"
 #include "cli/commands.hpp"
 #include "cli/files.hpp"
@@ -127,6 +128,18 @@ std::vector<PlannedMeasurement> without(std::vector<PlannedMeasurement> plan,
   return plan;
 }
 
+/// Says so where the budget or the memory is too small for what was asked for.
+void note_unplanned(const std::vector<Measurement>& wanted, const std::vector<PlannedMeasurement>& plan) {
+  const auto left_out = std::count_if(wanted.begin(), wanted.end(), [&](const Measurement& what) {
+    return std::none_of(plan.begin(), plan.end(), [&](const auto& planned) { return planned.what == what; });
+  });
+  if (left_out > 0)
+    std::cerr
+        << "note: " << left_out << " of the " << wanted.size()
+        << " measurements that the scenario needs take too much time or memory and are left out; a larger "
+           "--budget allows longer ones\n";
+}
+
 /// "12/90 all_reduce 1.00 MiB, all; about 34.0 s left".
 std::string progress_line(const CalibrationProgress& progress) {
   return std::to_string(progress.done) + "/" + std::to_string(progress.total) + " " + describe(progress.now) +
@@ -191,6 +204,12 @@ std::string choose_node(const CalibrationRequest& request, const DeviceFacts& de
   return name;
 }
 
+std::vector<Measurement> wanted_measurements(const CalibrationRequest& request, const DeviceFacts& device,
+                                             const RankPlace& place) {
+  if (!request.scenario) return {};
+  return scenario_needs(load_scenario(*request.scenario, {}), device, place);
+}
+
 CalibrationEnd calibrate(const CalibrationRequest& request, Meeting& meeting) {
   const RankPlace& place = meeting.place();
   const bool leads = place.rank == 0;
@@ -229,8 +248,11 @@ CalibrationEnd calibrate(const CalibrationRequest& request, Meeting& meeting) {
         set.hosts = hosts_of(place);
         set.measured_on = today() + ", " + joined(set.hosts);
         measuring.between_nodes = fabric.guess;
+        measuring.wanted = wanted_measurements(request, device, place);
         kept = open_journal(request, set);
-        plan = without(measuring_plan(device, place, measuring), kept.results);
+        plan = measuring_plan(device, place, measuring);
+        note_unplanned(measuring.wanted, plan);
+        plan = without(std::move(plan), kept.results);
       }))
     return *end;
 

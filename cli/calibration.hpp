@@ -3,6 +3,7 @@
 #include <exception>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/units.hpp"
 #include "calibrate/launch/meeting.hpp"
@@ -16,9 +17,10 @@ struct CalibrationRequest {
   std::string backend;
   bool quick{}, resume{}, force{}, progress{};
   Seconds budget;
-  std::string out;                  ///< the profile
-  std::optional<std::string> json;  ///< a file, or "-"
-  std::string node, fabric;         ///< empty: found out
+  std::string out;                      ///< the profile
+  std::optional<std::string> json;      ///< a file, or "-"
+  std::string node, fabric;             ///< empty: found out
+  std::optional<std::string> scenario;  ///< whose shapes are measured first
   std::optional<BytesPerSecond> link_rate;
 
   [[nodiscard]] std::string journal() const { return out + ".journal"; }
@@ -44,6 +46,10 @@ struct FabricChoice {
 /// The node preset that the profile is for. @throws ScenarioError when several or none fit the GPU
 [[nodiscard]] std::string choose_node(const CalibrationRequest& request, const DeviceFacts& device,
                                       int ranks_per_node);
+
+/// What the request's scenario needs; empty without one. @throws ScenarioError
+[[nodiscard]] std::vector<Measurement> wanted_measurements(const CalibrationRequest& request,
+                                                           const DeviceFacts& device, const RankPlace& place);
 
 /// Measures on all ranks of the meeting, writes the profile and says what was found, on rank 0. Everything
 /// finished is in the journal at any time.

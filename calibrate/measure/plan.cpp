@@ -81,6 +81,7 @@ std::vector<PlannedMeasurement> PlanBuilder::build() {
 std::vector<PlannedMeasurement> measuring_plan(const DeviceFacts& device, const RankPlace& place,
                                                const MeasuringOptions& options) {
   PlanBuilder plan(device, place, options);
+  for (const Measurement& what : options.wanted) plan.add(what, -1);
   Measurement launch;
   launch.kind = Measurement::Kind::launch;
   plan.add(launch, 0);

@@ -10,8 +10,9 @@ namespace stepcast {
 
 struct MeasuringOptions {
   bool quick{};
-  Seconds budget{300};      ///< of all measurements together
-  LinkGuess between_nodes;  ///< rate 0: not known, or one node
+  Seconds budget{300};              ///< of all measurements together
+  LinkGuess between_nodes;          ///< rate 0: not known, or one node
+  std::vector<Measurement> wanted;  ///< before everything else (scenario_needs)
 };
 
 /// One measurement to make, with what it is expected to cost.
@@ -20,14 +21,14 @@ struct PlannedMeasurement {
   Seconds one_call;
   Seconds expected;  ///< of all repeats, on all ranks at once
   Bytes memory;      ///< operands on each rank
-  int stage{};       ///< 0: first; what is left out first when time runs out comes last
+  int stage{};       ///< ascending; what is left out first when time runs out comes last
 };
 
-/// Everything to measure on such devices, the most important first: what every prediction needs (stage 0:
-/// launch, kernels, collectives of all ranks, coarse grids of products and attention, overlap), then what
-/// refines it (1: more rows, the largest sizes, other groups of ranks, lasting load), then fine grids and
-/// rarer operations (2). Pure. Nothing in it needs more than half of a device's memory, nor a twelfth of the
-/// budget. The same measurement is never planned twice.
+/// Everything to measure on such devices, the most important first: what is wanted (stage -1), what every
+/// prediction needs (stage 0: launch, kernels, collectives of all ranks, coarse grids of products and
+/// attention, overlap), then what refines it (1: more rows, the largest sizes, other groups of ranks, lasting
+/// load), then fine grids and rarer operations (2). Pure. Nothing in it needs more than half of a device's
+/// memory, nor a twelfth of the budget. The same measurement is never planned twice.
 [[nodiscard]] std::vector<PlannedMeasurement> measuring_plan(const DeviceFacts& device,
                                                              const RankPlace& place,
                                                              const MeasuringOptions& options);
