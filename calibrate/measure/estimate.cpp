@@ -121,11 +121,8 @@ Seconds Estimates::one_call(const Measurement& what) const {
     case Measurement::Kind::attention:
       return time_of(cost_.operator_work(attention_operator(what), what.pass, static_cast<int>(what.samples),
                                          cost_options(what.dtype)));
-    case Measurement::Kind::kernel: {
-      // A bias is read and written though the model gives that to the product.
-      const Bytes least(2 * element_size(what.dtype) * static_cast<double>(what.elements));
-      return std::max(what.moved, least) / gpu.memory_rate.value + gpu.memory_latency.value;
-    }
+    case Measurement::Kind::kernel:
+      return what.moved / gpu.memory_rate.value + gpu.memory_latency.value;
     case Measurement::Kind::launch:
       return cost_.software().host_per_kernel.value;
     case Measurement::Kind::host_copy:

@@ -21,7 +21,6 @@ class Estimates {
   /// What the cost model counts that a memory-bound operator moves: the sum of Kernel::memory * count of
   /// CostModel::operator_work with software stepcast-trainer, in the measurement's type with fp32 gradients
   /// that are added to (CostOptions::accumulate). Special ones:
-  /// - bias forward: 0, the model lets the product write it;
   /// - embedding: of tokens and positions together, as the device's kernel does both;
   /// - cross_entropy: forward and backward together, likewise;
   /// - copy: reading and writing; adamw: 28 bytes an element (reads four fp32 tensors, writes three).

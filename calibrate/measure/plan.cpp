@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <string>
+#include <utility>
 
 #include "calibrate/measure/operands.hpp"
 
@@ -13,6 +16,14 @@ constexpr double largest_share = 1.0 / 12;
 constexpr double memory_share = 0.5;
 /// Preparing operands and agreeing among ranks.
 constexpr double preparation = 5e-3;
+
+/// Measurements that are alike are spread evenly over their stage.
+std::string alike(const Measurement& what) {
+  std::string text(name_of(what.kind));
+  if (what.kind == Measurement::Kind::collective)
+    text += " " + std::string(name_of(what.collective)) + " " + what.group;
+  return text + " " + what.operation;
+}
 
 Seconds least_time(const PlannedMeasurement& planned, const SamplingRule& rule) {
   return (rule.least + 1) * std::max(planned.one_call, rule.batch) + Seconds(preparation);
@@ -72,10 +83,24 @@ void PlanBuilder::add(Measurement what, int stage, Seconds shortest, Seconds lon
 }
 
 std::vector<PlannedMeasurement> PlanBuilder::build() {
-  std::stable_sort(
-      planned_.begin(), planned_.end(),
-      [](const PlannedMeasurement& a, const PlannedMeasurement& b) { return a.stage < b.stage; });
-  return std::move(planned_);
+  // The i-th of n alike stands at i / n of its stage.
+  using Stage = std::pair<int, std::string>;
+  std::map<Stage, int> size, passed;
+  const auto stage_of = [](const PlannedMeasurement& planned) {
+    return Stage{planned.stage, alike(planned.what)};
+  };
+  for (const PlannedMeasurement& planned : planned_) ++size[stage_of(planned)];
+  std::vector<std::pair<double, PlannedMeasurement>> placed;
+  for (PlannedMeasurement& planned : planned_) {
+    const Stage stage = stage_of(planned);
+    placed.emplace_back(planned.stage + passed[stage]++ / static_cast<double>(size[stage]),
+                        std::move(planned));
+  }
+  std::stable_sort(placed.begin(), placed.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<PlannedMeasurement> plan;
+  for (auto& [place, planned] : placed) plan.push_back(std::move(planned));
+  return plan;
 }
 
 std::vector<PlannedMeasurement> measuring_plan(const DeviceFacts& device, const RankPlace& place,

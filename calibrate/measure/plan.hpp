@@ -53,7 +53,9 @@ class PlanBuilder {
   /// Leaves out what is planned already, what needs too much memory or time, and calls shorter than
   /// `shortest` or longer than `longest` (0: no such limit).
   void add(Measurement what, int stage, Seconds shortest = {}, Seconds longest = {});
-  /// The stages in order, each in the order of adding.
+  /// The stages in order. Within one, measurements of a kind (collectives of an operation and group, kernels
+  /// of an operation) keep the order of adding and are spread evenly, so that whenever time runs out some of
+  /// each have been made.
   [[nodiscard]] std::vector<PlannedMeasurement> build();
 
   [[nodiscard]] bool on_host() const { return device_.compute_capability <= 0; }
