@@ -1,6 +1,5 @@
 #include "calibrate/host/gloo_communicator.hpp"
 
-#include <gloo/allgather.h>
 #include <gloo/allreduce.h>
 #include <gloo/alltoall.h>
 #include <gloo/broadcast.h>
@@ -198,13 +197,10 @@ class GlooCommunicator final : public DeviceCommunicator {
       case Operation::all_gather: {
         float* const own_share = out.floats() + rank() * in.count;
         if (in.floats() != own_share) std::memmove(own_share, in.floats(), count * sizeof(float));
-        gloo::AllgatherOptions options(context_);
-        options.setOutput(out.floats(), out_count);
-        options.setTag(tag);
-        return gloo::allgather(options);
+        return ring_.all_gather(out.floats(), in.count, tag);
       }
       case Operation::reduce_scatter:
-        return ring_.run(in.floats(), out.floats(), out.count, tag, sum_);
+        return ring_.reduce_scatter(in.floats(), out.floats(), out.count, tag, sum_);
       case Operation::all_to_all: {
         gloo::AlltoallOptions options(context_);
         options.setInput(in.floats(), count);
@@ -286,7 +282,7 @@ class GlooCommunicator final : public DeviceCommunicator {
   SumKernel sum_;
   Transport transport_;
   std::shared_ptr<gloo::Context> context_;
-  RingReduceScatter ring_;
+  Ring ring_;
   std::uint32_t tag_{};
   std::vector<Asked> requests_;  // by ticket
   CallQueue queue_;              // last: its thread uses all of the others

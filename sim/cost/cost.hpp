@@ -26,6 +26,7 @@ struct Kernel {
   Bytes memory;             ///< moved by one
   Flop flops;               ///< matrix FLOPs of one, by the convention of forward_flops and backward_flops
   bool launch_bound{};      ///< its time is mostly the fixed part
+  bool pause{};             ///< a wait: what shares the host's core does not lengthen it
 };
 
 /// ceil(blocks / ((sms - reserved) * blocks_per_sm)), on at least one SM (facts I38).
@@ -46,6 +47,8 @@ struct Work {
   [[nodiscard]] Seconds duration(int sms, int reserved_sms) const;
   /// Part of duration(sms, 0) limited by device memory.
   [[nodiscard]] Seconds memory_time() const;
+  /// Part of the duration that is pauses.
+  [[nodiscard]] Seconds pause_time() const;
   [[nodiscard]] Seconds time_of(KernelClass kind) const;
 };
 

@@ -48,6 +48,12 @@ Seconds Work::memory_time() const {
   return sum;
 }
 
+Seconds Work::pause_time() const {
+  Seconds sum;
+  for (const Kernel& kernel : kernels) sum += (kernel.pause ? kernel.count : 0) * kernel.time;
+  return sum;
+}
+
 Seconds Work::time_of(KernelClass kind) const {
   Seconds sum;
   for (const Kernel& kernel : kernels) {

@@ -56,6 +56,7 @@ struct WorkCost {
   int kernels{1};  ///< launched one after the other: the first runs after host_time / kernels of issuing
   Picoseconds memory_time{};  ///< part of durations[0] limited by device memory: it stretches by 1 / (1 -
                               ///< share taken)
+  Picoseconds pause_time{};   ///< part of the duration that a busy host core does not stretch
   struct Part {               ///< for traces: constituent kernels, in order
     int name{};
     Picoseconds duration{};

@@ -269,24 +269,29 @@ void StepBuilder::add_works_of_kind(Program& program, double speed,
     for (const auto& [work, times] : pieces) used[static_cast<std::size_t>(work)] = true;
   }
   std::vector<std::vector<double>> seconds(works_.size());
-  std::vector<double> memory(works_.size());
+  std::vector<double> memory(works_.size()), pauses(works_.size());
   for (std::size_t w = 0; w < works_.size(); ++w) {
     if (!used[w]) continue;
     for (const int level : program.reserved_levels)
       seconds[w].push_back(works_[w].duration(sms, level).value / speed);
     memory[w] = works_[w].memory_time().value / speed;
+    pauses[w] = works_[w].pause_time().value / speed;
   }
   for (const Pieces& pieces : pieces_) {
     WorkCost& cost = program.works.emplace_back();
-    double memory_time = 0;
+    double memory_time = 0, pause_time = 0;
     for (std::size_t level = 0; level < level_count; ++level) {
       double total = 0;
       for (const auto& [work, times] : pieces)
         total += times * seconds[static_cast<std::size_t>(work)][level];
       cost.durations.push_back(to_picoseconds(Seconds(total)));
     }
-    for (const auto& [work, times] : pieces) memory_time += times * memory[static_cast<std::size_t>(work)];
+    for (const auto& [work, times] : pieces) {
+      memory_time += times * memory[static_cast<std::size_t>(work)];
+      pause_time += times * pauses[static_cast<std::size_t>(work)];
+    }
     cost.memory_time = std::min(to_picoseconds(Seconds(memory_time)), cost.durations.front());
+    cost.pause_time = std::min(to_picoseconds(Seconds(pause_time)), cost.durations.front());
     cost.kernels = 0;
     for (const auto& [work, times] : pieces) {
       cost.kernels += times * works_[static_cast<std::size_t>(work)].kernel_count();

@@ -29,6 +29,12 @@ Work measured_work(std::string name, Seconds time) {
   return work;
 }
 
+Work workload_work(const PlanInputs& inputs, std::string name, Seconds time) {
+  Work work = measured_work(std::move(name), time);
+  work.kernels.front().pause = inputs.scenario.training.software == "stepcast-trainer";
+  return work;
+}
+
 double measured_scale(const PlanInputs& inputs) {
   if (!inputs.model.measured) return 1;
   return static_cast<double>(inputs.scenario.training.micro_batch_size) /
@@ -76,7 +82,7 @@ WorkId LayerWorks::whole(int layer, Pass pass) {
     const Layer& asked = layer_of(layer);
     const std::optional<Seconds>& measured = forward ? asked.forward_time : asked.backward_time;
     known =
-        builder_.intern(measured ? measured_work(asked.name + (forward ? ".forward" : ".backward"),
+        builder_.intern(measured ? workload_work(inputs_, asked.name + (forward ? ".forward" : ".backward"),
                                                  measured_scale(inputs_) * *measured)
                                  : inputs_.cost.layer_work(
                                        asked, pass, inputs_.scenario.training.micro_batch_size, options_));
@@ -149,9 +155,11 @@ std::vector<BackwardSegment> LayerWorks::split_backward(const Layer& layer) {
                               ? std::min(whole, measured_scale(inputs_) * *layer.gradient_ready_time)
                               : whole;
     std::vector<BackwardSegment> segments{
-        {builder_.intern(measured_work(layer.name + ".backward", until)), reverse_registration(layer)}};
+        {builder_.intern(workload_work(inputs_, layer.name + ".backward", until)),
+         reverse_registration(layer)}};
     if (until < whole) {
-      segments.push_back({builder_.intern(measured_work(layer.name + ".backward", whole - until)), {}});
+      segments.push_back(
+          {builder_.intern(workload_work(inputs_, layer.name + ".backward", whole - until)), {}});
     }
     return segments;
   }

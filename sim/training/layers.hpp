@@ -73,6 +73,8 @@ class LayerWorks {
 
 /// One kernel of a measured length, which depends on nothing else.
 [[nodiscard]] Work measured_work(std::string name, Seconds time);
+/// Compute of a measured workload: under stepcast-trainer the model is paced, and this a pause.
+[[nodiscard]] Work workload_work(const PlanInputs& inputs, std::string name, Seconds time);
 
 /// Factor from a measured micro-batch to the scenario's (1 unless [model] scale_compute).
 [[nodiscard]] double measured_scale(const PlanInputs& inputs);

@@ -115,7 +115,7 @@ void optimizer_step(StepContext& context, double elements, int tensors, double g
   Work work;
   if (context.model.measured) {
     const double share = context.total_elements > 0 ? elements / context.total_elements : 1;
-    work = measured_work("optimizer", share * context.model.measured->optimizer_time);
+    work = workload_work(context.inputs, "optimizer", share * context.model.measured->optimizer_time);
   } else {
     work = context.inputs.cost.optimizer_work(elements, tensors,
                                               update_bytes_per_element(context.training, gradient_bytes));

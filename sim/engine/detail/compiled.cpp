@@ -121,12 +121,14 @@ void compile_costs(const Program& program, Compiled& out) {
   out.levels = static_cast<int>(program.reserved_levels.size());
   out.durations.reserve(program.works.size() * program.reserved_levels.size());
   out.memory_times.reserve(program.works.size());
+  out.pause_times.reserve(program.works.size());
   for (const WorkCost& work : program.works) {
     for (int level = 0; level < out.levels; ++level) {
       const int last = static_cast<int>(work.durations.size()) - 1;
       out.durations.push_back(static_cast<double>(work.durations[std::min(level, last)]));
     }
     out.memory_times.push_back(static_cast<double>(work.memory_time));
+    out.pause_times.push_back(static_cast<double>(work.pause_time));
   }
   const std::vector<char> dominated = dominated_resources(program);
   std::vector<int> place(program.resources.size(), -1);

@@ -61,9 +61,9 @@ struct Compiled {
   /// rank waits for the end of one of its host_waits.
   std::vector<char> eager_host;
   int levels{};
-  std::vector<double> durations;     ///< work * levels + level, ps
-  std::vector<double> memory_times;  ///< ps
-  std::vector<CompiledCost> costs;   ///< of the calls, then of the background
+  std::vector<double> durations;                  ///< work * levels + level, ps
+  std::vector<double> memory_times, pause_times;  ///< by work, ps
+  std::vector<CompiledCost> costs;                ///< of the calls, then of the background
   std::vector<Load> loads;
 };
 

@@ -261,8 +261,9 @@ double Engine::duration_now(int t, int step) const {
   const double alone =
       plan_.durations[static_cast<std::size_t>(task.payload) * static_cast<std::size_t>(plan_.levels) +
                       static_cast<std::size_t>(rank.level)];
+  const double pause = plan_.pause_times[task.payload];
   const double duration =
-      (alone + plan_.memory_times[task.payload] * rank.memory_stretch) * rank.host_stretch;
+      (alone - pause + plan_.memory_times[task.payload] * rank.memory_stretch) * rank.host_stretch + pause;
   const StepState& state = *steps_[step];
   return state.noisy ? duration * state.task_factor[t] : duration;
 }

@@ -79,6 +79,17 @@ TEST(Recost, AHostCollectiveTakesItsShareOfTheCore) {
   EXPECT_EQ(first_step(run.make.program)[run.compute].end, 145);
 }
 
+// Of 100, 60 are a pause: beside the call only the other 40 take four times as long, so the task runs at 100
+// / 220 of its pace from 40 to 100. 0.4 + 60 / 220 = 0.673; 32.7 left: 133.
+TEST(Recost, AHostCollectiveDoesNotLengthenPauses) {
+  Beside run({100, 100}, 0);
+  run.make.program.works[1].pause_time = 60;
+  run.change().host_share = 0.75;
+  run.change().latency = 20;
+  run.change().payload = 400;
+  EXPECT_EQ(first_step(run.make.program)[run.compute].end, 133);
+}
+
 // Both at once: (200 + 50 * 1) / (1 - 0.5) = 500 between 40 and 100: 0.4 + 0.12 = 0.52; 48 left: 148.
 TEST(Recost, SmsMemoryAndHostActTogether) {
   Beside run({100, 200}, 50);
