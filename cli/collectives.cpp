@@ -239,7 +239,7 @@ void compare(const ParsedOptions& options, const Scenario& scenario, const std::
 bool both_socket_settings(const ScenarioFile& file, const Scenario& scenario) {
   const Value* nccl = file.document.find("nccl");
   const bool given = nccl != nullptr && nccl->find("sockets") != nullptr;
-  return !given && scenario.cluster.nodes > 1 &&
+  return !given && scenario.cluster.nodes > 1 && !scenario.cluster.node_spec.host_device &&
          scenario.cluster.fabric_spec.transport == Transport::ethernet;
 }
 
@@ -247,15 +247,18 @@ std::string title_of(const Scenario& scenario, const CollectiveTable& table) {
   const ClusterSection& cluster = scenario.cluster;
   std::string text = "# " + std::string(nccl_tests_name(table.operation)) + ": " +
                      std::to_string(cluster.nodes) + " x " + std::to_string(cluster.gpus_per_node) +
-                     " GPUs of " + cluster.node_spec.name;
+                     (cluster.node_spec.host_device ? " ranks of " : " GPUs of ") + cluster.node_spec.name;
   if (cluster.nodes > 1) {
     text += ", " + cluster.fabric_spec.name + ", " +
             std::to_string(cluster.fabric_spec.nics_per_node > 0 ? cluster.fabric_spec.nics_per_node
                                                                  : cluster.node_spec.nics_default) +
             " cards a node";
   }
-  return text + ", NCCL " + std::string(name_of(scenario.nccl.version)) +
-         "\n# predicted: one process a GPU; 5 % and 95 % bound the interval for time; m: by measured points "
+  // Plain machines communicate by Gloo's rings.
+  text += cluster.node_spec.host_device ? std::string(", Gloo")
+                                        : ", NCCL " + std::string(name_of(scenario.nccl.version));
+  return text + "\n# predicted: one process a " + (cluster.node_spec.host_device ? "core" : "GPU") +
+         "; 5 % and 95 % bound the interval for time; m: by measured points "
          "of a "
          "profile\n";
 }

@@ -23,6 +23,8 @@ MeasuredMatch find_measured(const std::vector<MeasuredCollective>& collectives, 
       match.entry = &candidate;
       continue;
     }
+    // What was measured between nodes says nothing of a group inside one, nor the other way.
+    if ((candidate.nodes > 1) != (query.nodes > 1)) continue;
     const bool other_ranks = candidate.ranks != query.ranks || candidate.nodes != query.nodes ||
                              (candidate.gpus_per_node && *candidate.gpus_per_node != query.per_node);
     const double ranks = std::abs(std::log(static_cast<double>(candidate.ranks) / query.ranks));

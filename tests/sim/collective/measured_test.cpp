@@ -119,6 +119,15 @@ TEST_F(Measured, OtherOperationsAndFabricsAreNotTouched) {
   EXPECT_FALSE(plan(model_with(fabric), mebibytes(1)).extrapolated);
 }
 
+TEST(FindMeasured, BetweenNodesSaysNothingOfInsideOne) {
+  const std::vector<MeasuredCollective> between{gigabit_pair()};
+  MeasuredQuery query{"all_reduce", 4, 1, 4, "ethernet-1g", "cpu-host", gigabits_per_second(1)};
+  EXPECT_EQ(find_measured(between, query).relative, nullptr);
+  query.nodes = 4;
+  query.per_node = 1;
+  EXPECT_EQ(find_measured(between, query).relative, &between[0]);
+}
+
 // 3 ms of CPU time in a call of 17.4 ms.
 TEST_F(Measured, CpuPointsGiveTheShareOfTheCore) {
   const auto model = model_with(gigabit_pair());
