@@ -59,13 +59,11 @@ std::string help() {
 }
 
 Seconds budget_of(const ParsedOptions& options, const std::string& backend, bool quick) {
-  std::string text = options.value("--budget").value_or("");
+  const std::string text = options.value("--budget").value_or("");
   if (text.empty()) return quick ? Seconds(backend == "cuda" ? 120 : 45) : Seconds(300);
-  const std::string as_given = text;
-  if (text.ends_with("m")) text += "in";  // 3m, as in sleep and timeout
-  const auto budget = parse_seconds(text);
-  if (!budget || budget->value <= 0)
-    throw usage_error("calibrate: --budget \"" + as_given + "\" is no time", "for example 90s, 3m or 1h");
+  const auto budget = parse_duration(text);
+  if (!budget)
+    throw usage_error("calibrate: --budget \"" + text + "\" is no time", "for example 90s, 3m or 1h");
   return *budget;
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/quantity.hpp"
+
 namespace stepcast {
 namespace {
 
@@ -20,6 +22,12 @@ std::vector<std::string> names_of(const std::vector<OptionSpec>& specs) {
 }
 
 }  // namespace
+
+std::optional<Seconds> parse_duration(std::string text) {
+  if (text.ends_with("m")) text += "in";  // 3m, as in sleep and timeout
+  const auto time = parse_seconds(text);
+  return time && *time > Seconds() ? time : std::nullopt;
+}
 
 ScenarioError usage_error(std::string message, std::string hint) {
   return ScenarioError(usage_fault(std::move(message), std::move(hint)));

@@ -7,12 +7,16 @@
 #include <vector>
 
 #include "base/diagnostic.hpp"
+#include "base/units.hpp"
 #include "cli/commands.hpp"
 
 namespace stepcast {
 
 /// A fault of the command line, shown as `stepcast: error: MESSAGE` with its hint; exit code 2.
 [[nodiscard]] ScenarioError usage_error(std::string message, std::string hint = "");
+
+/// "90s", "500 ms", "3m" (as sleep takes it), "1h"; nothing for what is no time above 0.
+[[nodiscard]] std::optional<Seconds> parse_duration(std::string text);
 
 /// One option that a command takes.
 struct OptionSpec {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <exception>
 #include <iostream>
 #include <mutex>
@@ -52,12 +53,12 @@ int steps_of(const ParsedOptions& options) {
 Seconds seconds_of(const ParsedOptions& options) {
   const auto text = options.value("--seconds");
   if (!text) return TrainedVerification{}.at_most;
-  double seconds = 0;
-  const auto [end, fault] = std::from_chars(text->data(), text->data() + text->size(), seconds);
-  const std::string unit(end, text->data() + text->size());
-  if (fault != std::errc() || !(unit.empty() || unit == "s") || !(seconds > 0))
-    throw usage_error("verify: --seconds \"" + *text + "\" is no time above 0", "for example --seconds 30");
-  return Seconds(seconds);
+  const bool bare = text->find_first_not_of("0123456789.") == std::string::npos;
+  const auto seconds = parse_duration(bare ? *text + "s" : *text);
+  if (!seconds)
+    throw usage_error("verify: --seconds \"" + *text + "\" is no time above 0",
+                      "for example --seconds 30, or with a unit: --seconds 500ms, --seconds 3m");
+  return *seconds;
 }
 
 std::string backend_for(const ParsedOptions& options, const std::vector<ScenarioPoint>& points) {
@@ -184,7 +185,8 @@ double tolerance_of(const ParsedOptions& options) {
   std::string unit(end, text->data() + text->size());
   std::erase(unit, ' ');
   const bool percent = unit == "%";
-  if (fault != std::errc() || !(value > 0) || !(percent || unit.empty()) || (!percent && value > 1))
+  if (fault != std::errc() || !(value > 0) || !std::isfinite(value) || !(percent || unit.empty()) ||
+      (!percent && value > 1))
     throw usage_error("verify: --tolerance \"" + *text + "\" is no share", "for example 15% or 0.15");
   return percent ? value / 100 : value;
 }

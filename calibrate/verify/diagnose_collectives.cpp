@@ -1,6 +1,7 @@
 #include <set>
 
 #include "base/document.hpp"
+#include "calibrate/cuda/device_name.hpp"
 #include "calibrate/import/nccl_tests_log.hpp"
 #include "calibrate/verify/findings.hpp"
 #include "sim/report/nccl_tests.hpp"
@@ -30,6 +31,17 @@ std::vector<std::pair<Bytes, Seconds>> times_of(const NcclTestsLog& log, Operati
   return times;
 }
 
+/// Rank lines name the GPU.
+void note_other_gpus(Diagnosis& diagnosis, const std::set<std::string>& gpus, const Scenario& scenario) {
+  const std::string& own = scenario.cluster.node_spec.gpu;
+  for (const std::string& gpu : gpus) {
+    const std::string name = gpu_profile_name(gpu);
+    if (name != own)
+      diagnosis.notes.push_back("the log was written on \"" + gpu + "\" (" + name +
+                                "), and the scenario's node has " + own);
+  }
+}
+
 }  // namespace
 
 Diagnosis diagnose_collectives(const std::string& file, Scenario scenario) {
@@ -42,15 +54,19 @@ Diagnosis diagnose_collectives(const std::string& file, Scenario scenario) {
   leave_profiles_aside(scenario, diagnosis.notes);
 
   std::set<Operation> operations;
+  std::set<std::string> gpus;
   bool one_process = false, unnamed = false;
   for (const NcclTestsRun& run : log.runs) {
     if (run.ranks > 0 && run.ranks != scenario.gpus()) continue;
+    for (const NcclTestsRank& place : run.places)
+      if (!place.gpu.empty()) gpus.insert(place.gpu);
     if (run.operation) operations.insert(*run.operation);
     unnamed = unnamed || !run.operation;
     one_process = one_process || run.threads * run.gpus_per_thread > 1;
     if (const auto version = nccl_version_of(run.nccl_version)) scenario.nccl.version = *version;
   }
   if (operations.empty() && !unnamed) none_of_these_ranks(log, scenario);
+  note_other_gpus(diagnosis, gpus, scenario);
   if (operations.empty()) {
     // Two ranks: the columns are the same for several operations. What people run first is this.
     operations.insert(Operation::all_reduce);

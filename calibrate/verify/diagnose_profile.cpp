@@ -1,6 +1,10 @@
 #include <algorithm>
+#include <cstdio>
+#include <set>
 
+#include "base/document.hpp"
 #include "calibrate/verify/findings.hpp"
+#include "sim/collective/measured.hpp"
 #include "sim/report/collective_model.hpp"
 #include "sim/report/nccl_tests.hpp"
 
@@ -46,6 +50,117 @@ void add_copy_suspect(Diagnosis& diagnosis, const Scenario& scenario) {
   }
 }
 
+std::string at_rate(const std::string& fabric, const std::optional<BytesPerSecond>& rate) {
+  if (!rate) return fabric;
+  char text[48];
+  std::snprintf(text, sizeof text, " at %.9g Gb/s", rate->value * 8 / 1e9);
+  return fabric + text;
+}
+
+/// "4 ranks on 2 nodes, ethernet-1g at 1 Gb/s".
+std::string described(const MeasuredCollective& collective) {
+  return std::to_string(collective.ranks) + " ranks on " + std::to_string(collective.nodes) +
+         (collective.nodes == 1 ? " node, " : " nodes, ") + at_rate(collective.fabric, collective.link_rate);
+}
+
+/// "hgx-h100 with h100-sxm, infiniband-400g at 400 Gb/s".
+std::string links_of(const Scenario& scenario) {
+  const ClusterSection& cluster = scenario.cluster;
+  const NodeSpec& spec = cluster.node_spec;
+  const std::string node = spec.host_device ? spec.name : spec.name + " with " + spec.gpu;
+  if (cluster.nodes == 1) return node;
+  return node + ", " + at_rate(cluster.fabric_spec.name, cluster.fabric_spec.link_rate);
+}
+
+/// Whether the collective was measured over the scenario's links, by the rule that predictions go by, on a
+/// group that its nodes can hold.
+bool is_of(const Scenario& scenario, const MeasuredCollective& collective) {
+  const ClusterSection& cluster = scenario.cluster;
+  const int nodes = std::max(1, collective.nodes);
+  if (collective.ranks < 2 || collective.ranks % nodes != 0) return false;
+  const int per_node = collective.ranks / nodes;
+  if (per_node > cluster.node_spec.gpus) return false;
+  const MeasuredQuery query{collective.operation,
+                            collective.ranks,
+                            nodes,
+                            per_node,
+                            cluster.fabric_spec.name,
+                            cluster.node_spec.name,
+                            cluster.fabric_spec.link_rate};
+  return find_measured({collective}, query).entry != nullptr;
+}
+
+void compare_collectives(Diagnosis& diagnosis, const Scenario& scenario,
+                         const std::vector<MeasuredCollective>& measured) {
+  std::set<std::string> others;
+  for (const MeasuredCollective& collective : measured) {
+    const auto operation = operation_named(collective.operation);
+    if (!operation || collective.points.empty()) continue;
+    if (!is_of(scenario, collective)) {
+      others.insert(described(collective));
+      continue;
+    }
+    Scenario group = scenario;  // the same hardware, as many of it as were measured
+    group.cluster.nodes = std::max(1, collective.nodes);
+    group.cluster.gpus_per_node = collective.ranks / group.cluster.nodes;
+    compare_collective_times(diagnosis, group, *operation,
+                             {collective.points.begin(), collective.points.end()}, {});
+  }
+  for (const std::string& other : others)
+    diagnosis.notes.push_back("collectives of " + other + " are left aside: the scenario has " +
+                              links_of(scenario));
+}
+
+/// What a profile file holds, as a list: "[gpu] of h100-sxm", "[[collective]] of 4 ranks on ...".
+struct Contents {
+  std::set<std::string> sections;
+  bool of_hardware{};  ///< one of them is of the scenario's node or of its GPU
+};
+
+Contents contents_of(const std::string& file, const NodeSpec& node,
+                     const std::vector<MeasuredCollective>& collectives) {
+  Contents contents;
+  const Value document = parse_toml(read_file(file), file);
+  const auto add = [&](const std::string& section, const Value& table, const char* key) {
+    const Value* name = table.find(key);
+    if (name == nullptr) return;
+    contents.sections.insert(section + " of " + name->string);
+    const std::string& own = section == "[links]" ? node.name : node.gpu;
+    contents.of_hardware = contents.of_hardware || (section != "[software]" && name->string == own);
+  };
+  for (const auto& [section, key] : {std::pair("gpu", "name"), std::pair("host", "name"),
+                                     std::pair("links", "node"), std::pair("software", "name")}) {
+    if (const Value* table = document.find(section)) add("[" + std::string(section) + "]", *table, key);
+  }
+  for (const std::string section : {"gemm", "kernel", "attention"}) {
+    const Value* tables = document.find(section);
+    if (tables == nullptr) continue;
+    for (const Value& table : tables->array) add("[[" + section + "]]", table, "device");
+  }
+  for (const MeasuredCollective& collective : collectives)
+    contents.sections.insert("[[collective]] of " + described(collective));
+  return contents;
+}
+
+/// @throws ScenarioError when the file holds nothing of the scenario's hardware
+void require_something(const Diagnosis& diagnosis, const Scenario& scenario,
+                       const std::vector<MeasuredCollective>& collectives) {
+  if (!diagnosis.figures.empty()) return;
+  const Contents contents = contents_of(diagnosis.file, scenario.cluster.node_spec, collectives);
+  if (contents.of_hardware) return;
+  std::string held;
+  for (const std::string& section : contents.sections) held += (held.empty() ? "" : "; ") + section;
+  SourcePlace place;
+  place.file = diagnosis.file;
+  place.line = place.column = 1;
+  throw ScenarioError(
+      Diagnostic{place,
+                 "nothing here is of the scenario's hardware, " + links_of(scenario) + "; the file holds " +
+                     (held.empty() ? "no measurement" : held),
+                 "name a scenario of what was measured, or --set cluster.node, cluster.fabric and "
+                 "cluster.link_rate to it"});
+}
+
 }  // namespace
 
 Diagnosis diagnose_profile(const std::string& file, Scenario scenario) {
@@ -64,18 +179,8 @@ Diagnosis diagnose_profile(const std::string& file, Scenario scenario) {
   compare_figures(diagnosis, measured, shipped);
   add_copy_suspect(diagnosis, scenario);
 
-  for (const MeasuredCollective& collective : measured.collectives) {
-    const auto operation = operation_named(collective.operation);
-    const int nodes = std::max(1, collective.nodes);
-    if (!operation || collective.ranks < 2 || collective.ranks % nodes != 0 ||
-        collective.ranks / nodes > node.gpus)
-      continue;
-    Scenario group = scenario;  // the same hardware, as many of it as were measured
-    group.cluster.nodes = nodes;
-    group.cluster.gpus_per_node = collective.ranks / nodes;
-    std::vector<std::pair<Bytes, Seconds>> times(collective.points.begin(), collective.points.end());
-    if (!times.empty()) compare_collective_times(diagnosis, group, *operation, times, {});
-  }
+  compare_collectives(diagnosis, scenario, measured.collectives);
+  require_something(diagnosis, scenario, measured.collectives);
   if (diagnosis.figures.empty())
     diagnosis.notes.push_back(file + " holds no figure of " + node.gpu + " or " + node.name +
                               " that differs from the shipped ones");

@@ -69,6 +69,23 @@ std::string testimony(const Diagnosis& diagnosis) {
   return text;
 }
 
+/// Of figures without findings. A size may be slow where its band is not.
+std::string no_finding(const std::vector<ComparedFigure>& figures) {
+  std::vector<const ComparedFigure*> slow;
+  for (const ComparedFigure& figure : figures)
+    if (figure.performance() < faulty) slow.push_back(&figure);
+  if (slow.empty())
+    return "- All is as expected: nothing is below " + print_share(faulty) +
+           " of what this hardware should reach.\n";
+  std::string text = "- Nothing is found: the median of every band of sizes is " + print_share(faulty) +
+                     " or more of what this hardware should reach. Below it by themselves: ";
+  constexpr std::size_t most_named = 4;
+  for (std::size_t i = 0; i < std::min(slow.size(), most_named); ++i)
+    text += (i > 0 ? "; " : "") + slow[i]->what + " (" + print_share(slow[i]->performance()) + ")";
+  if (slow.size() > most_named) text += "; and " + std::to_string(slow.size() - most_named) + " more";
+  return text + ".\n";
+}
+
 void write_evidence(JsonWriter& json, const std::vector<Evidence>& evidence) {
   json.begin_array();
   for (const Evidence& one : evidence) {
@@ -219,8 +236,7 @@ std::string to_text(const Diagnosis& diagnosis) {
     }
   }
   if (diagnosis.findings.empty()) {
-    text += "- All is as expected: nothing is below " + print_share(faulty) +
-            " of what this hardware should reach.\n";
+    text += no_finding(diagnosis.figures);
     for (const Evidence& evidence : diagnosis.unexplained)
       text += "    Worth a look, though: " + described(evidence);
   }

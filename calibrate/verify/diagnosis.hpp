@@ -78,7 +78,9 @@ void add_suspects(Finding& finding, const Scenario& scenario, const Testimony& s
 /// Any log: one of the two, or, without table and step times, what its lines of NCCL say.
 /// @throws ScenarioError: neither times nor lines of NCCL
 [[nodiscard]] Diagnosis diagnose_log(const std::string& file, const ScenarioFile& scenario);
-/// A calibrated profile: rates of products, memory and copies, launch cost, collectives.
+/// A calibrated profile: rates of products, memory and copies, launch cost, and those collectives that were
+/// measured over the scenario's links.
+/// @throws ScenarioError: it holds nothing of the scenario's hardware
 [[nodiscard]] Diagnosis diagnose_profile(const std::string& file, Scenario scenario);
 
 /// The table, and what is found.

@@ -116,6 +116,19 @@ class LogMaker {
   const BatchHint& hint_;
 };
 
+/// What the allocator peaked at by the steps of the reader that is believed; of the others where it says
+/// nothing, for it is the same job that they tell of.
+std::optional<Bytes> greatest_memory(const std::vector<std::unique_ptr<StepReader>>& readers,
+                                     const StepReader& believed) {
+  std::optional<Bytes> own, others;
+  for (const auto& reader : readers) {
+    std::optional<Bytes>& greatest = reader.get() == &believed ? own : others;
+    for (const LoggedStep& step : reader->steps())
+      if (step.memory) greatest = std::max(greatest.value_or(Bytes()), *step.memory);
+  }
+  return own ? own : others;
+}
+
 [[noreturn]] void nothing_found(const std::string& file, const std::vector<std::string>& complaints) {
   SourcePlace place;
   place.file = file;
@@ -158,8 +171,8 @@ TrainingLog parse_training_log(std::string_view text, const std::string& file, c
   }
 
   std::vector<std::string> complaints;
+  for (const auto& reader : readers) reader->finish();
   for (const auto& reader : readers) {
-    reader->finish();
     if (const std::string complaint = reader->complaint(); !complaint.empty())
       complaints.push_back(complaint);
     if (reader->steps().empty() && reader->micro_steps().empty()) continue;
@@ -168,12 +181,11 @@ TrainingLog parse_training_log(std::string_view text, const std::string& file, c
     log.time_from = reader->time_from();
     log.micro_steps = reader->micro_steps();
     log.notes = reader->notes();
+    log.memory = greatest_memory(readers, *reader);
     LogMaker(log, hint).set_times();
     if (!log.steps.empty() || !log.micro_steps.empty()) break;
   }
   if (log.steps.empty() && log.micro_steps.empty()) nothing_found(file, complaints);
-  for (const LoggedStep& step : log.steps)
-    if (step.memory) log.memory = std::max(log.memory.value_or(Bytes()), *step.memory);
   if (!log.steps.empty() && log.steps.back().samples && !log.facts.global_batch_size)
     log.facts.global_batch_size = static_cast<int>(std::lround(*log.steps.back().samples));
   return log;

@@ -41,7 +41,7 @@ struct TrainingLog {
   std::vector<Seconds> micro_steps;  ///< where only micro-steps are timed: forward + backward of one
   LogFacts facts;
   std::string time_from;        ///< "elapsed time per iteration", "samples/s and the batch size", ...
-  std::optional<Bytes> memory;  ///< greatest of the steps'
+  std::optional<Bytes> memory;  ///< greatest of the steps', or of those that another tool tells of
   std::vector<std::string> notes;
 };
 

@@ -80,7 +80,10 @@ std::optional<double> Verification::max_abs_error() const {
   return errors.back();
 }
 
-bool Verification::within_tolerance() const { return max_abs_error().value_or(0) <= tolerance; }
+bool Verification::within_tolerance() const {
+  const auto greatest = max_abs_error();
+  return greatest && *greatest <= tolerance;
+}
 
 std::string to_table(const Verification& verification) {
   using Align = TextTable::Align;

@@ -41,7 +41,7 @@ struct Verification {
   [[nodiscard]] std::size_t valid_points() const;
   [[nodiscard]] std::optional<double> median_abs_error() const;
   [[nodiscard]] std::optional<double> max_abs_error() const;
-  [[nodiscard]] bool within_tolerance() const;  ///< also without valid points
+  [[nodiscard]] bool within_tolerance() const;  ///< of all valid points, and there is one
 };
 
 /// The table, where predicted and measured differ most, and the summary.

@@ -102,6 +102,59 @@ TEST_F(DoctorCommand, CollectivesOfAProfileAreComparedWithTheModel) {
   EXPECT_THAT(outcome.out, HasSubstr("all_reduce on 16 ranks, 64.0 MiB to 256 MiB reaches"));
 }
 
+/// 64 MiB in 40 ms on 16 ranks of 2 nodes is far below what the scenario's fabric should reach.
+std::string slow_collective(const std::string& fabric, const std::string& more = "") {
+  return "[[collective]]\noperation = \"all_reduce\"\nranks = 16\nnodes = 2\nfabric = \"" + fabric + "\"\n" +
+         more + "source = \"test\"\nmeasured_on = \"here\"\npoints = [[\"64 MiB\", \"40 ms\"]]\n";
+}
+
+TEST_F(DoctorCommand, CollectivesOverOtherLinksAreLeftAsideWithANote) {
+  const std::string gpu =
+      "[gpu]\nname = \"a100-sxm-80g\"\nmemory_rate = { value = \"1700 GB/s\", source = \"test\", measured_on "
+      "= "
+      "\"here\" }\n";
+  struct Case {
+    std::string section, note;
+  };
+  for (const Case& other : {Case{slow_collective("ethernet-1g"),
+                                 "collectives of 16 ranks on 2 nodes, ethernet-1g are left aside"},
+                            Case{slow_collective("infiniband-200g", "link_rate = \"100 Gb/s\"\n"),
+                                 "infiniband-200g at 100 Gb/s are"},
+                            Case{slow_collective("infiniband-200g", "gpus_per_node = 4\n"),
+                                 "16 ranks on 2 nodes, infiniband-200g are"}}) {
+    write("p.toml", gpu + other.section);
+    const Outcome outcome = stepcast("doctor p.toml --scenario s.toml");
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.out;
+    EXPECT_THAT(outcome.out, testing::Not(HasSubstr("all_reduce")));
+    EXPECT_THAT(outcome.err, HasSubstr(other.note));
+    EXPECT_THAT(outcome.err,
+                HasSubstr("the scenario has dgx-a100-80g with a100-sxm-80g, infiniband-200g at 200 Gb/s"));
+  }
+  write("p.toml", gpu + slow_collective("infiniband-200g", "link_rate = \"200 Gb/s\"\ngpus_per_node = 8\n"));
+  EXPECT_EQ(stepcast("doctor p.toml --scenario s.toml").exit_code, 1);
+}
+
+TEST_F(DoctorCommand, AProfileOfOtherHardwareIsWrongInputThatSaysWhatItHolds) {
+  write("p.toml",
+        "[gpu]\nname = \"h100-sxm\"\nmemory_rate = { value = \"1 GB/s\", source = \"test\", measured_on = "
+        "\"here\" }\n" +
+            slow_collective("ethernet-1g"));
+  const Outcome outcome = stepcast("doctor p.toml --scenario s.toml");
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_THAT(
+      outcome.err,
+      HasSubstr("the scenario's hardware, dgx-a100-80g with a100-sxm-80g, infiniband-200g at 200 Gb/s"));
+  EXPECT_THAT(outcome.err,
+              HasSubstr("holds [[collective]] of 16 ranks on 2 nodes, ethernet-1g; [gpu] of h100-sxm"));
+}
+
+TEST_F(DoctorCommand, GpusOfTheLogThatTheScenarioLacksAreNoted) {
+  write_log(1);
+  EXPECT_THAT(stepcast("doctor nccl.log --scenario s.toml").err, testing::Not(HasSubstr("was written on")));
+  EXPECT_THAT(stepcast("doctor nccl.log --scenario s.toml --set cluster.node=hgx-h100").err,
+              HasSubstr("on \"NVIDIA A100-SXM4-80GB\" (a100-sxm-80g), and the scenario's node has h100-sxm"));
+}
+
 TEST_F(DoctorCommand, LinesOfNcclAloneAreReadWhereNothingIsTimed) {
   write("info.log", "n1:1:2 [0] NCCL INFO Using network Socket\n");
   const Outcome outcome = stepcast("doctor info.log --scenario s.toml");

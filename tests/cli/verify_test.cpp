@@ -92,7 +92,7 @@ TEST_F(VerifyCommand, ALogWithoutTimesIsWrongInput) {
 
 TEST_F(VerifyCommand, AToleranceThatIsNoShareIsWrongInput) {
   write("train.log", megatron_log(1));
-  for (const char* text : {"15", "x", "-3%", "0"}) {
+  for (const char* text : {"15", "x", "-3%", "0", "inf", "inf%", "nan"}) {
     const Outcome outcome = stepcast("verify s.toml --measured train.log --tolerance=" + std::string(text));
     EXPECT_EQ(outcome.exit_code, 2) << text;
     EXPECT_THAT(outcome.err, HasSubstr("is no share")) << text;
@@ -178,6 +178,28 @@ TEST_F(VerifyByTrainingCommand, PointsThatNeedOtherRanksAreNotRun) {
   EXPECT_EQ(none.exit_code, 2);
 }
 
+TEST_F(VerifyByTrainingCommand, NothingIsWithinTheToleranceWhereNoPointRuns) {
+  const Outcome outcome =
+      stepcast("verify s.toml --set cluster.nodes=2 --set cluster.fabric=ethernet-1g --json -");
+  EXPECT_EQ(outcome.exit_code, 2);
+  const Value json = parse_json(outcome.out, "stdout");
+  EXPECT_EQ(json.find("summary")->find("points")->integer, 0);
+  EXPECT_FALSE(json.find("summary")->find("within_tolerance")->boolean);
+}
+
+TEST_F(VerifyByTrainingCommand, TheTimeOfAPointIsTakenWithAUnitOrInSeconds) {
+  const std::string options = " --tolerance 1000000% --set training.gradient_accumulation_steps=1 --json -";
+  // A step takes 4 ms or more, so 5 ms hold one, and three are the fewest.
+  for (const char* time : {"5ms", "0.005", "0.005s"}) {
+    const Outcome outcome = stepcast("verify s.toml --seconds " + std::string(time) + options);
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    const Value json = parse_json(outcome.out, "stdout");
+    EXPECT_EQ(json.find("points")->array.at(0).find("measured")->find("steps")->integer, 3) << time;
+  }
+  EXPECT_THAT(stepcast("verify s.toml --seconds 5x").err,
+              testing::AllOf(HasSubstr("--seconds 30"), HasSubstr("--seconds 500ms")));
+}
+
 TEST_F(VerifyByTrainingCommand, AnotherSoftwareOfTheScenarioIsToldSo) {
   const Outcome outcome = stepcast(
       "verify s.toml --steps 3 --tolerance 1000000% --set training.gradient_accumulation_steps=1 --set "
@@ -194,7 +216,7 @@ TEST_F(VerifyByTrainingCommand, GpusCantBeVerifiedOnCores) {
 }
 
 TEST_F(VerifyByTrainingCommand, TooFewStepsAreWrongInput) {
-  for (const char* option : {"--steps 2", "--steps x", "--seconds 0", "--seconds 3m"})
+  for (const char* option : {"--steps 2", "--steps x", "--seconds 0", "--seconds 3x", "--seconds inf"})
     EXPECT_EQ(stepcast("verify s.toml " + std::string(option)).exit_code, 2) << option;
 }
 

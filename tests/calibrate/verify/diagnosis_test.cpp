@@ -50,6 +50,17 @@ TEST(Diagnosis, NothingIsFoundAtTwoThirdsOfThePerformance) {
   EXPECT_THAT(to_text(diagnosis), testing::HasSubstr("All is as expected"));
 }
 
+TEST(Diagnosis, ASizeThatIsSlowAloneIsNamedThoughItsBandIsNot) {
+  const Scenario scenario = cluster_scenario(2, "hgx-h100", 8, "infiniband-400g");
+  Times times = times_on(scenario);
+  times[1].second = 4 * times[1].second;  // 4 MiB, of a band with 1 MiB
+  const Diagnosis diagnosis = diagnosis_of(times, scenario);
+  EXPECT_TRUE(diagnosis.findings.empty());
+  const std::string text = to_text(diagnosis);
+  EXPECT_THAT(text, testing::HasSubstr("by themselves: all_reduce on 16 ranks, 4.00 MiB (25.0 %)."));
+  EXPECT_THAT(text, testing::Not(testing::HasSubstr("All is as expected")));
+}
+
 TEST(Diagnosis, NamesWhatWasBroken) {
   const Scenario scenario = cluster_scenario(2, "hgx-h100", 8, "infiniband-400g");
   const std::vector<Hypothesis> all = hypotheses_of(scenario);

@@ -89,6 +89,19 @@ TEST(TrainingLog, MakesDeepspeedsRatesTimesByTheBatchThatItPrints) {
   EXPECT_EQ(log.memory, gibibytes(23.5));
 }
 
+TEST(TrainingLog, TakesMemoryFromDeepspeedsLinesWhereMegatronTimesTheSteps) {
+  const TrainingLog log = parsed(deepspeed + megatron);
+  EXPECT_THAT(times_of(log), testing::ElementsAre(1.5, 1.2505));  // Megatron's
+  EXPECT_EQ(log.memory, gibibytes(23.5));
+}
+
+TEST(TrainingLog, TakesMemoryFromTheToolThatTimesTheStepsWhereItTellsIt) {
+  const TrainingLog log =
+      parsed(deepspeed + megatron +
+             "[Rank 0] (after 20 iterations) memory (MB) | allocated: 1024.0 | max allocated: 2048.0 |\n");
+  EXPECT_EQ(log.memory, gibibytes(2));
+}
+
 TEST(TrainingLog, MakesRatesTimesByTheClockWhereNoBatchIsPrinted) {
   // Ten steps in ten seconds; at 32 samples/s that is a batch of 32.
   const TrainingLog log = parsed(deepspeed);
