@@ -22,7 +22,7 @@ const std::vector<OptionSpec> specs = {
     {"--in-place", "", "profile: take the in-place half of nccl-tests' tables", false},
     {"--gpu", "NAME", "profile: the GPU's profile, where a trace's name for it is none: a100-sxm-40g", false},
     {"--software", "NAME", "profile: what ran; pytorch-eager or -compiled by a trace's kernels", false},
-    {"--json", "FILE|-", "profile: what a trace holds, as JSON; \"-\": to stdout, and nothing else there",
+    {"--json", "FILE|-", "profile: what traces hold, as JSON; \"-\": to stdout, and nothing else there",
      false},
     {"--samples", "N", "workload: samples of one micro-batch; the first extent of the first input by default",
      false},
@@ -74,6 +74,7 @@ ExitCode import_command(const Arguments& arguments) {
     throw usage_error("import: unknown kind \"" + *kind + "\"", suggest(*kind, kinds));
   if (options.positionals.empty())
     throw usage_error("import: which file?", "stepcast import FILE --as " + *kind + " --out FILE.toml");
+  if (*kind != "profile" && options.has("--json")) throw json_is_of_traces();
   if (*kind == "profile") return import_profile(options);
   if (*kind == "workload") return import_workload(options);
   if (*kind != "topology") throw usage_error("import: --as " + *kind + ": known, not built yet");

@@ -128,6 +128,11 @@ std::string sections_of(const ParsedOptions& options, const std::vector<TraceSum
 
 }  // namespace
 
+ScenarioError json_is_of_traces() {
+  return usage_error("import: --json is of traces as profiles; here there is none",
+                     "--out FILE.toml takes what was imported");
+}
+
 ExitCode import_profile(const ParsedOptions& options) {
   const auto out = options.value("--out");
   for (const char* option : {"--out", "--json"}) {
@@ -150,6 +155,10 @@ ExitCode import_profile(const ParsedOptions& options) {
         break;
     }
   });
+  if (traces.empty() && options.has("--json")) throw json_is_of_traces();
+  if (!traces.empty() && !logs.empty() && !out)
+    throw usage_error("import: traces are shown, and a log becomes a profile: both at once need --out",
+                      "--out FILE.toml takes the figures of both, or import them one by one");
   std::string sections;
   if (!traces.empty()) sections += sections_of(options, traces, context);
   if (!logs.empty()) {

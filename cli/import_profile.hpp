@@ -7,6 +7,9 @@
 
 namespace stepcast {
 
+/// The fault of a --json where no trace is read as a profile.
+[[nodiscard]] ScenarioError json_is_of_traces();
+
 /// `import --as profile`: what other programs measured, as a profile.
 [[nodiscard]] ExitCode import_profile(const ParsedOptions& options);
 

@@ -103,6 +103,7 @@ std::size_t ByteSource::read_inflated(char* into, std::size_t most) {
 std::string read_inflated(const std::string& file) {
   SourcePlace place;
   place.file = file;
+  place.line = place.column = 1;
   std::ifstream stream(file, std::ios::binary);
   if (!stream || std::filesystem::is_directory(file)) return read_file(file);  // which says why it can't
   ByteSource source(stream);

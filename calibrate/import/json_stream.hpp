@@ -22,10 +22,17 @@ class JsonStream {
   char Take() {
     const char taken = Peek();
     if (next_ < ready_.size()) ++next_;
+    if (taken == '\n') {
+      ++line_;
+      line_begin_ = Tell();
+    }
     if (next_ == ready_.size()) fill();
     return taken;
   }
   [[nodiscard]] std::size_t Tell() const { return static_cast<std::size_t>(read_before_) + next_; }
+  /// Of the next character, from 1.
+  [[nodiscard]] unsigned line() const { return line_; }
+  [[nodiscard]] unsigned column() const { return static_cast<unsigned>(Tell() - line_begin_) + 1; }
   // RapidJSON asks for these of streams that it writes to, too.
   char* PutBegin() { return nullptr; }
   void Put(char) {}
@@ -47,6 +54,8 @@ class JsonStream {
   std::size_t next_{};
   std::uint64_t read_before_{};  ///< characters before ready_
   std::size_t text_length_{};
+  unsigned line_{1};
+  std::size_t line_begin_{};  ///< Tell() at the line's first character
   bool in_text_{}, escaped_{}, in_word_{}, held_n_{}, in_nan_{}, too_long_{};
 };
 

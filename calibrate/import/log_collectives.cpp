@@ -124,6 +124,7 @@ class Collector {
     if (result_.collectives.empty()) {
       SourcePlace place;
       place.file = file_;
+      place.line = place.column = 1;
       throw ScenarioError(Diagnostic{
           place, std::string("no ") + (context_.in_place ? "in-place" : "out-of-place") + " times in the log",
           context_.in_place ? "leave --in-place out" : "try --in-place"});
@@ -176,8 +177,13 @@ class Collector {
 
   int nodes_of(const NcclTestsRun& run, int ranks) {
     if (const int nodes = run.nodes()) return nodes;
-    if (context_.nodes) return *context_.nodes;
     if (ranks == 0) return 0;  // asked for already
+    if (context_.nodes) {
+      if (ranks % *context_.nodes == 0) return *context_.nodes;
+      ask(std::to_string(ranks) + " ranks do not fill " + std::to_string(*context_.nodes) + " hosts evenly",
+          "give with --nodes on how many hosts this log was taken: at most its ranks, and a divisor of them");
+      return 0;
+    }
     if (context_.gpus_per_node) {
       const int gpus = *context_.gpus_per_node;
       if (ranks <= gpus) return 1;

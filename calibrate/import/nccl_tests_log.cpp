@@ -61,6 +61,7 @@ class LogReader {
 
   void line(std::string_view text, unsigned number) {
     number_ = number;
+    if (text.find_first_not_of(" \t\r") != std::string_view::npos) empty_ = false;
     if (text.ends_with('\r')) text.remove_suffix(1);
     date_in(text);
     if (text.find(" NCCL ") != std::string_view::npos) {
@@ -104,6 +105,11 @@ class LogReader {
     SourcePlace place;
     place.file = log_.file;
     place.column = 1;
+    if (empty_) {
+      place.line = 1;
+      return {place, "the file is empty",
+              "expected a log of nccl-tests, a trace of the PyTorch profiler or a table of nsys stats"};
+    }
     if (table_line_ == 0) {
       place.line = 1;
       return {place, "no table of nccl-tests in this file",
@@ -415,6 +421,7 @@ class LogReader {
   BytesPerSecond card_rate_;
   bool has_root_{};
   int info_ranks_{}, info_nodes_{};
+  bool empty_{true};
   unsigned number_{}, table_line_{}, failure_line_{};
 };
 

@@ -148,6 +148,7 @@ TraceSummary summarise_nsys(std::string_view text, const std::string& file) {
   const auto refuse = [&](const char* message) {
     Diagnostic fault;
     fault.place.file = file;
+    fault.place.line = fault.place.column = 1;
     fault.message = message;
     fault.hint = "nsys stats --format csv --report cuda_gpu_trace REPORT.nsys-rep";
     throw ScenarioError(std::move(fault));

@@ -202,12 +202,6 @@ class TimelineBuilder {
   std::unordered_map<std::string, std::int32_t> known_names_;
 };
 
-Diagnostic no_trace(const std::string& file, std::string message, std::string hint) {
-  SourcePlace place;
-  place.file = file;
-  return {place, std::move(message), std::move(hint)};
-}
-
 /// `go_on` is asked once for some thousands of events.
 Timeline read_events(std::istream& from, const std::string& file, const std::function<bool()>& go_on) {
   TimelineBuilder builder;
@@ -217,17 +211,19 @@ Timeline read_events(std::istream& from, const std::string& file, const std::fun
     builder.add(event);
     return ++events % events_between != 0 || go_on();
   });
+  const SourcePlace place = place_in(file, facts);
   if (facts.execution_trace && !facts.has_events)
-    throw ScenarioError(no_trace(
-        file, "this is an execution trace (schema \"" + facts.schema + "\"): what ran, without when it ran",
+    throw ScenarioError(Diagnostic{
+        place, "this is an execution trace (schema \"" + facts.schema + "\"): what ran, without when it ran",
         "take the timeline that torch.profiler writes (export_chrome_trace, tensorboard_trace_handler) in "
-        "the "
-        "same run"));
+        "the same run"});
   if (!facts.has_events)
-    throw ScenarioError(no_trace(file,
-                                 "no trace of the PyTorch profiler: there is no list of events" +
-                                     (facts.damage.empty() ? "" : " (" + facts.damage + ")"),
-                                 "expected JSON with \"traceEvents\", as export_chrome_trace writes it"));
+    throw ScenarioError(Diagnostic{place,
+                                   facts.bytes == 0 && facts.damage == "the text ends in the middle"
+                                       ? "the file is empty"
+                                       : "no trace of the PyTorch profiler: there is no list of events" +
+                                             (facts.damage.empty() ? "" : " (" + facts.damage + ")"),
+                                   "expected JSON with \"traceEvents\", as export_chrome_trace writes it"});
   return builder.finish(std::move(facts));
 }
 

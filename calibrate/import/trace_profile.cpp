@@ -184,7 +184,12 @@ class ProfileWriter {
   /// How many nodes a group of ranks spans; 0, and a note, when nothing tells.
   int nodes_of(const CollectiveSeries& series, int ranks) {
     const LogContext& cluster = context_.cluster;
-    if (cluster.nodes) return *cluster.nodes;
+    if (cluster.nodes) {
+      if (ranks % *cluster.nodes == 0) return *cluster.nodes;
+      note("collectives on " + std::to_string(ranks) + " ranks were left out: they do not fill --nodes " +
+           std::to_string(*cluster.nodes) + " evenly");
+      return 0;
+    }
     if (cluster.gpus_per_node && static_cast<int>(series.group_ranks.size()) == ranks) {
       std::set<int> nodes;
       for (const int rank : series.group_ranks) nodes.insert(rank / *cluster.gpus_per_node);

@@ -101,7 +101,10 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
   }
   bool EndArray(rapidjson::SizeType) {
     levels_.pop_back();
-    if (in_events_ && levels_.size() < events_level_) in_events_ = false;
+    if (in_events_ && levels_.size() < events_level_) {
+      in_events_ = false;
+      facts_.whole_events = true;
+    }
     return true;
   }
 
@@ -236,6 +239,20 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
 
 }  // namespace
 
+SourcePlace place_in(const std::string& file, const TraceFacts& facts) {
+  SourcePlace place;
+  place.file = file;
+  place.line = facts.damage.empty() ? 1 : facts.line;
+  place.column = facts.damage.empty() ? 1 : facts.column;
+  return place;
+}
+
+std::string damage_note(const TraceFacts& facts) {
+  if (facts.damage.empty()) return "";
+  return facts.damage + ": read up to byte " + std::to_string(facts.bytes) + ", " +
+         std::to_string(facts.events) + " events";
+}
+
 TraceFacts read_trace(std::istream& from, const std::function<bool(const TraceEvent&)>& on_event) {
   ByteSource source(from);
   JsonStream stream(source);
@@ -248,6 +265,8 @@ TraceFacts read_trace(std::istream& from, const std::function<bool(const TraceEv
                              rapidjson::kParseStopWhenDoneFlag;
   const rapidjson::ParseResult result = reader.Parse<flags>(stream, handler);
   facts.bytes = stream.Tell();
+  facts.line = stream.line();
+  facts.column = stream.column();
   if (!stream.damage().empty()) {
     facts.damage = stream.damage();
   } else if (result.IsError() && result.Code() != rapidjson::kParseErrorTermination) {

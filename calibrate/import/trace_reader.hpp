@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/diagnostic.hpp"
 #include "base/units.hpp"
 
 namespace stepcast {
@@ -42,12 +43,19 @@ struct TraceFacts {
     Bytes memory;
   };
   std::vector<Device> devices;
-  bool has_events{};       ///< a list of events was there, if an empty one
-  bool execution_trace{};  ///< "nodes" instead of events: PyTorch or Chakra execution trace
-  std::uint64_t events{};  ///< handed over
-  std::uint64_t bytes{};   ///< of JSON text read
-  std::string damage;      ///< why reading ended early; "" at the text's end
+  bool has_events{};            ///< a list of events was there, if an empty one
+  bool execution_trace{};       ///< "nodes" instead of events: PyTorch or Chakra execution trace
+  std::uint64_t events{};       ///< handed over
+  bool whole_events{};          ///< the list of events was read up to its end
+  std::uint64_t bytes{};        ///< of JSON text read
+  unsigned line{1}, column{1};  ///< of the JSON text, where reading ended
+  std::string damage;           ///< why reading ended early; "" at the text's end
 };
+
+/// Where a fault of a trace stands: where reading ended early, else at its beginning.
+[[nodiscard]] SourcePlace place_in(const std::string& file, const TraceFacts& facts);
+/// "the gzip stream is cut off: read up to byte 1200, 30 events"; "" of a trace that was read to its end.
+[[nodiscard]] std::string damage_note(const TraceFacts& facts);
 
 /// Reads a trace (plain or gzip'd JSON; an object with "traceEvents", or the bare list) and hands over its
 /// events one by one, in the order of the file. Needs the memory of one event, however long the trace. A

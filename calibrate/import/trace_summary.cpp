@@ -189,9 +189,7 @@ class Summariser {
   void remark() {
     std::vector<std::string>& notes = summary_.notes;
     const TraceFacts& facts = timeline_.facts;
-    if (!facts.damage.empty())
-      notes.push_back(facts.damage + ": read up to byte " + std::to_string(facts.bytes) + ", " +
-                      std::to_string(facts.events) + " events");
+    if (!facts.damage.empty()) notes.push_back(damage_note(facts));
     if (timeline_.steps.empty())
       notes.emplace_back("no steps: figures are of the whole trace (call profiler.step() after each)");
     std::size_t unlaunched = 0, unsized = 0;
@@ -225,8 +223,8 @@ class Summariser {
 
 [[noreturn]] void nothing_ran(const Timeline& timeline, const std::string& file) {
   Diagnostic fault;
-  fault.place.file = file;
   const TraceFacts& facts = timeline.facts;
+  fault.place = place_in(file, facts);
   if (timeline.counter_ranges > 0) {
     fault.message = "the trace holds hardware counters of " + std::to_string(timeline.counter_ranges) +
                     " kernels, and not when they ran";

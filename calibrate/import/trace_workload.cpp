@@ -22,8 +22,9 @@ struct LayerTime {
 
 [[noreturn]] void missing(const TraceSummary& summary, std::string message, const std::string& record) {
   Diagnostic fault;
-  fault.place.file = summary.file;
+  fault.place = place_in(summary.file, summary.facts);
   fault.message = std::move(message);
+  if (!summary.facts.damage.empty()) fault.message += "; " + damage_note(summary.facts);
   const double steps = std::max<double>(1, static_cast<double>(summary.steps.size()));
   const auto part = [&](StepPart one) {
     return print_time(summary.whole.parts[static_cast<std::size_t>(one)] / steps);
@@ -47,6 +48,11 @@ class WorkloadWriter {
   TraceWorkload finish() {
     require_layers();
     choose_model();
+    if (cut()) {
+      keep_whole();
+    } else if (!summary_.facts.damage.empty()) {
+      result_.notes.push_back(damage_note(summary_.facts));
+    }
     attribute_kernels();
     write();
     return std::move(result_);
@@ -93,6 +99,7 @@ class WorkloadWriter {
                          [](std::int64_t wanted, const MicroBatch& batch) { return wanted < batch.begin; });
     if (after == batches_.begin()) return nullptr;
     const MicroBatch& batch = *std::prev(after);
+    if (!whole_batches_.empty() && !whole_batches_.contains(&batch)) return nullptr;
     return same_layers(batch, batches_[model_]) ? &batch : nullptr;
   }
 
@@ -104,6 +111,87 @@ class WorkloadWriter {
     return name.find("HtoD") == std::string::npos && name.find("DtoH") == std::string::npos;
   }
 
+  /// Events are missing, not only what stands after them.
+  [[nodiscard]] bool cut() const { return !summary_.facts.damage.empty() && !summary_.facts.whole_events; }
+
+  /// A step, or where steps are not recorded the micro-batch before: which optimizer step a kernel is of.
+  [[nodiscard]] std::int64_t optimizer_step_of(const PartFinder::Place& place) const {
+    if (place.step >= 0) return place.step;
+    const auto after = std::lower_bound(
+        batches_.begin(), batches_.end(), place.launch->start,
+        [](const MicroBatch& batch, std::int64_t time) { return batch.backward_begin < time; });
+    return -1 - (after - batches_.begin());
+  }
+
+  /// By launch: when, and which kernel; -1 is one that the trace lacks.
+  using Launched = std::vector<std::pair<std::int64_t, std::int32_t>>;
+
+  /// The largest of the kernel sequences that two or more ran in full, with those that ran it.
+  template <class Key>
+  static std::set<Key> equal_and_whole(std::map<Key, Launched>& launched) {
+    std::map<std::vector<std::int32_t>, std::set<Key>> equal;
+    for (auto& [key, kernels] : launched) {
+      std::sort(kernels.begin(), kernels.end());
+      std::vector<std::int32_t> names;
+      for (const auto& [time, name] : kernels) names.push_back(name);
+      if (std::find(names.begin(), names.end(), -1) == names.end()) equal[names].insert(key);
+    }
+    std::set<Key> best;
+    std::size_t most = 0;
+    for (const auto& [names, keys] : equal) {
+      if (keys.size() < 2 || names.size() <= most) continue;
+      most = names.size();
+      best = keys;
+    }
+    return best;
+  }
+
+  /// Profilers write kernels in no order of time, so that each micro-batch of a trace that is cut may lack
+  /// some, with or without their launches. Two that ran the same kernels one after the other lack none.
+  void keep_whole() {
+    std::map<const MicroBatch*, Launched> of_batch;
+    std::map<std::int64_t, Launched> of_optimizer;
+    std::set<std::int64_t> correlations, optimized;
+    for (const TimedKernel& kernel : timeline_.kernels) {
+      correlations.insert(kernel.correlation);
+      if (!counts(kernel)) continue;
+      const PartFinder::Place place = parts_.place_of(kernel);
+      if (place.launch == nullptr) continue;
+      const std::pair launched(place.launch->start, kernel.name);
+      if (place.part == StepPart::optimizer || place.part == StepPart::other) {
+        const std::int64_t step = optimizer_step_of(place);
+        of_optimizer[step].push_back(launched);
+        if (place.part == StepPart::optimizer) optimized.insert(step);
+      } else if (const MicroBatch* batch = batch_at(place.launch->start)) {
+        of_batch[batch].push_back(launched);
+      }
+    }
+    for (const TimedLaunch& launch : timeline_.launches) {
+      if (!launch.kernel || correlations.contains(launch.correlation)) continue;
+      if (const MicroBatch* batch = batch_at(launch.start)) of_batch[batch].emplace_back(launch.start, -1);
+      PartFinder::Place place;
+      place.launch = &launch;
+      place.step = timeline_.step_at(launch.start);
+      if (timeline_.optimizer.around(launch.thread, launch.start) != nullptr)
+        of_optimizer[optimizer_step_of(place)].emplace_back(launch.start, -1);
+    }
+    std::erase_if(of_optimizer, [&](const auto& step) { return !optimized.contains(step.first); });
+    whole_batches_ = equal_and_whole(of_batch);
+    whole_optimizers_ = equal_and_whole(of_optimizer);
+    if (whole_batches_.empty()) {
+      Diagnostic fault;
+      fault.place = place_in(summary_.file, summary_.facts);
+      fault.message = damage_note(summary_.facts) + "; no two of " + std::to_string(result_.micro_batches) +
+                      " micro-batches have the same kernels, so that each may lack some";
+      fault.hint = "copy or record the trace again; --as profile shows what is left of it";
+      throw ScenarioError(std::move(fault));
+    }
+    result_.notes.push_back(damage_note(summary_.facts) + "; " + std::to_string(whole_batches_.size()) +
+                            " of " + std::to_string(result_.micro_batches) +
+                            " micro-batches have the same kernels and count, the others may lack some");
+    result_.micro_batches = whole_batches_.size();
+  }
+
   void attribute_kernels() {
     std::map<const MicroBatch*, std::size_t> last_backward;
     for (const TimedKernel& kernel : timeline_.kernels) {
@@ -112,7 +200,7 @@ class WorkloadWriter {
       const auto time = static_cast<double>(kernel.end - kernel.start);
       if (place.launch == nullptr) continue;
       if (place.part == StepPart::optimizer || place.part == StepPart::other) {
-        optimizer_ += time;
+        if (!cut() || whole_optimizers_.contains(optimizer_step_of(place))) optimizer_ += time;
         continue;
       }
       const MicroBatch* batch = batch_at(place.launch->start);
@@ -141,6 +229,7 @@ class WorkloadWriter {
 
   /// Optimizer.step calls with a backward between them count as steps.
   [[nodiscard]] double optimizer_steps() const {
+    if (cut()) return std::max<double>(1, static_cast<double>(whole_optimizers_.size()));
     if (!timeline_.steps.empty()) return static_cast<double>(timeline_.steps.size());
     std::set<const MicroBatch*> before;
     for (const TimedSpan& span : timeline_.optimizer.all()) {
@@ -238,9 +327,11 @@ class WorkloadWriter {
         " layers: compare with your model; weights that are used twice count twice, and those "
         "of other operators than linear, convolution, norm and embedding not at all");
     if (optimizer_ <= 0)
-      result_.notes.emplace_back("no optimizer in the trace: optimizer_time is 0, write it by hand");
+      result_.notes.push_back(
+          std::string(cut() ? "no two steps of the optimizer with the same kernels" : "no optimizer") +
+          " in the trace: optimizer_time is 0, write it by hand");
     const StepTimes& whole = summary_.whole;
-    if (whole.waiting_for_launch > 0.05 * whole.duration)
+    if (!cut() && whole.waiting_for_launch > 0.05 * whole.duration)
       result_.notes.push_back("the GPU waited for the CPU during " +
                               print_share(whole.waiting_for_launch / whole.duration) +
                               " of the trace, which layers of kernel times do not contain");
@@ -255,7 +346,9 @@ class WorkloadWriter {
   std::vector<MicroBatch> batches_;
   std::size_t model_{};  ///< whose layers are written
   std::vector<LayerTime> times_;
-  double optimizer_{};  ///< nanoseconds in all
+  std::set<const MicroBatch*> whole_batches_;  ///< of a trace that is cut: which count
+  std::set<std::int64_t> whole_optimizers_;    ///< and which steps of the optimizer
+  double optimizer_{};                         ///< nanoseconds in all
   std::map<std::string, int> names_;
   TraceWorkload result_;
 };

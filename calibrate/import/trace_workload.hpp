@@ -24,6 +24,8 @@ struct TraceWorkload {
 ///   that they belong to
 /// - optimizer_time: what Optimizer.step launched, and what ran between the backward and it
 /// Collectives and copies between host and device are left out.
+/// Of a trace whose events are cut off only micro-batches (and optimizer steps) count that have the same
+/// kernels as another one; when there are none, it is refused.
 /// @param samples  samples of one micro-batch; the first extent of the first layer's input by default
 /// @throws ScenarioError when the trace does not hold what is needed, with what to record, and what can be
 /// written by hand from it

@@ -83,7 +83,7 @@ TEST_F(ImportCommand, ATraceIsShownAndItsFiguresBecomeAProfile) {
   write("et.json", R"({"schema": "1.0.1", "nodes": []})");
   const Outcome wrong = stepcast("import et.json --as profile");
   EXPECT_EQ(wrong.exit_code, 2);
-  EXPECT_THAT(wrong.err, HasSubstr("et.json: error: this is an execution trace"));
+  EXPECT_THAT(wrong.err, HasSubstr("et.json:1:1: error: this is an execution trace"));
 }
 
 TEST_F(ImportCommand, ATraceWithShapesBecomesAWorkloadThatRuns) {
@@ -114,6 +114,39 @@ TEST_F(ImportCommand, ATraceWithShapesBecomesAWorkloadThatRuns) {
   const Outcome bare = stepcast("import bare.json --as workload");
   EXPECT_EQ(bare.exit_code, 2);
   EXPECT_THAT(bare.err, HasSubstr("no backward in the trace"));
+}
+
+TEST_F(ImportCommand, JsonIsOfTracesAsProfilesAndAMixNeedsAFile) {
+  write("ar.log", log("all_reduce_perf"));
+  write("t.json", TraceText().kernel("gemm", 1, 2).text());
+  for (const char* words : {"ar.log --as profile --fabric roce-200g --json -",
+                            "t.json --as workload --json -", "ar.log --as topology --json -"}) {
+    const Outcome outcome = stepcast(std::string("import ") + words);
+    EXPECT_EQ(outcome.exit_code, 2) << words;
+    EXPECT_THAT(outcome.err, HasSubstr("--json is of traces as profiles")) << words;
+    EXPECT_EQ(outcome.out, "") << words;
+  }
+  const std::string mix = "import t.json ar.log --as profile --fabric roce-200g";
+  for (const char* more : {"", " --json -"}) {
+    const Outcome outcome = stepcast(mix + more);
+    EXPECT_EQ(outcome.exit_code, 2);
+    EXPECT_THAT(outcome.err, HasSubstr("need --out"));
+    EXPECT_EQ(outcome.out, "");
+  }
+  const Outcome both = stepcast(mix + " --json - --out p.toml && cat p.toml");
+  EXPECT_EQ(both.exit_code, 0) << both.err;
+  EXPECT_THAT(both.out, testing::AllOf(HasSubstr("stepcast.trace/1"), HasSubstr("[[collective]]")));
+}
+
+TEST_F(ImportCommand, FaultsOfTracesHaveAPlace) {
+  write("bad.json", "{\n\"traceEvents\" 1}");
+  EXPECT_THAT(stepcast("import bad.json --as profile").err, HasSubstr("bad.json:2:15: error:"));
+  write("empty.json", "");
+  write("empty.json.gz", gzipped(""));
+  for (const char* kind : {"profile", "workload"})
+    for (const char* file : {"empty.json", "empty.json.gz"})
+      EXPECT_THAT(stepcast(std::string("import ") + file + " --as " + kind).err,
+                  HasSubstr(std::string(file) + ":1:1: error: the file is empty"));
 }
 
 TEST_F(ImportCommand, FaultsOfTheCommandLineAreNamed) {

@@ -53,6 +53,20 @@ std::vector<std::string> faults(const NcclTestsLog& log, const LogContext& conte
   return found;
 }
 
+TEST(LogCollectives, NodesThatRanksCannotFillAreRefused) {
+  const NcclTestsLog log = parsed(named + "# nRanks: 4\n#   Using devices\n" + rank(0, "alpha", 0) +
+                                  rank(3, "beta", 0) + head + row(1024, 20, 10));
+  LogContext context = with_fabric();
+  context.ranks = 4;
+  for (const int nodes : {3, 8}) {
+    context.nodes = nodes;
+    EXPECT_THAT(faults(log, context),
+                ElementsAre(HasSubstr("4 ranks do not fill " + std::to_string(nodes) + " hosts evenly")));
+  }
+  context.nodes = 2;
+  EXPECT_EQ(collectives_of({log}, context).collectives.at(0).nodes, 2);
+}
+
 TEST(LogCollectives, CountRanksAndHostsOfTheDeviceList) {
   const NcclTestsLog log = parsed(named + two_hosts + "NCCL version 2.27.7+cuda13.0\n" + head +
                                   row(1024, 20, 10) + row(4096, 40, 30));

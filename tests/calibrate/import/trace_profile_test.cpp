@@ -83,6 +83,8 @@ TEST(TraceProfile, CollectivesWithoutAClusterAreLeftOutWithTheOptionsName) {
   TraceContext context;
   context.cluster.nodes = 2;
   EXPECT_THAT(profile_of(traces, context).notes, Contains(HasSubstr("--fabric")));
+  context.cluster.nodes = 8;  // of a group of 2 ranks
+  EXPECT_THAT(profile_of(traces, context).notes, Contains(HasSubstr("do not fill --nodes 8 evenly")));
   context.cluster.nodes = 1;
   EXPECT_THAT(profile_of(traces, context).notes, Contains(HasSubstr("--node ")));
   context.cluster.node = "hgx-h100";

@@ -138,6 +138,13 @@ TEST(TraceReader, ATornTraceIsReadUpToTheTear) {
   EXPECT_GT(torn.events.size(), 1000u);
 }
 
+TEST(TraceReader, TheLineWhereReadingStopsIsKnown) {
+  // The third line's sixth character is where a value should be.
+  const Read all = read("{\"a\": 1,\n\"b\": 2,\n\"c\": }\n}");
+  EXPECT_EQ(all.facts.line, 3u);
+  EXPECT_EQ(all.facts.column, 6u);
+}
+
 TEST(TraceReader, TextThatIsNoTraceEndsInAReason) {
   for (const char* text : {"", "hello",
                            "\x7f"

@@ -108,6 +108,68 @@ TEST(TraceWorkload, TimesGoToTheLayerThatTheyBelongTo) {
   EXPECT_NEAR(microseconds_of(model.measured->optimizer_time), 9 + 1, 1e-3);
 }
 
+/// Three steps of a micro-batch of 40, 60 and 100 us and an optimizer of 9 us; one event a line.
+std::string three_steps() {
+  TraceText trace;
+  for (int i = 0; i < 3; ++i) {
+    const double start = 5000.0 * i, times[] = {40, 60, 100};
+    trace.step(i, start, 4900);
+    micro_batch(trace, start + 100, times[i], 10 + 10 * i);
+    trace.event("user_annotation", "Optimizer.step#AdamW.step", start + 3000, 100)
+        .kernel("multi_tensor_apply", start + 3050, 9, 7, "", start + 3010);
+  }
+  return trace.text();
+}
+
+/// The text without its event number `count` of that name, nor the launch of it, which is the line before.
+std::string without_kernel(const std::string& text, const std::string& name, int count, bool launch = true) {
+  std::size_t place = 0;
+  for (int i = 0; i <= count; ++i) place = text.find("\"" + name + "\"", place + 1);
+  const std::size_t end = text.find('\n', place) + 1;
+  std::size_t begin = text.rfind('\n', place);
+  if (launch) begin = text.rfind('\n', begin - 1);
+  return text.substr(0, begin + 1) + text.substr(end);
+}
+
+/// Without what follows the last event, and half of that.
+std::string cut_off(const std::string& text) { return text.substr(0, text.rfind(",\n") + 20); }
+
+TEST(TraceWorkload, OfATraceThatIsCutOffOnlyWholeMicroBatchesCount) {
+  const std::string whole = three_steps();
+  // The third step's product (100 us) is lost, with its launch or without: means of 40 and 60 stay.
+  for (const bool launch : {true, false}) {
+    const std::string lossy = without_kernel(whole, "ampere_sgemm_128x64_nn", 2, launch);
+    const TraceWorkload workload = workload_of(timeline_of(cut_off(lossy)), "x.json", std::nullopt);
+    EXPECT_EQ(workload.micro_batches, 2u);
+    EXPECT_THAT(workload.notes,
+                Contains(testing::AllOf(HasSubstr("ends in the middle"), HasSubstr("2 of 3 micro-batches"))));
+    const Model model = read_workload(workload.toml, "w.toml");
+    EXPECT_NEAR(microseconds_of(model.layers.at(1).forward_time), 2 + 50 + 1, 1e-3);
+    EXPECT_NEAR(microseconds_of(model.layers.at(1).backward_time), 1 + 100 + 4 + 5, 1e-3);
+    // The cut took the third step's optimizer; the mean is of the two that are there.
+    EXPECT_NEAR(microseconds_of(model.measured->optimizer_time), 9, 1e-3);
+  }
+  // In each micro-batch another kernel is lost.
+  std::string lossy = without_kernel(whole, "ampere_sgemm_128x64_nn", 2);
+  lossy = without_kernel(lossy, "relu_backward", 1);
+  try {
+    (void)workload_of(timeline_of(cut_off(lossy)), "x.json", std::nullopt);
+    FAIL() << "no micro-batch is known to be whole";
+  } catch (const ScenarioError& error) {
+    const Diagnostic& fault = error.diagnostics().front();
+    EXPECT_THAT(fault.message, HasSubstr("no two of 3 micro-batches have the same kernels"));
+    EXPECT_GT(fault.place.line, 50u);  // three steps are more than fifty events, one a line
+  }
+}
+
+TEST(TraceWorkload, ATraceThatIsCutOffBehindItsEventsLacksNone) {
+  const std::string text = three_steps();
+  const TraceWorkload workload =
+      workload_of(timeline_of(text.substr(0, text.size() - 5)), "x.json", std::nullopt);
+  EXPECT_EQ(workload.micro_batches, 3u);
+  EXPECT_THAT(workload.notes, Contains(HasSubstr("ends in the middle")));
+}
+
 TEST(TraceWorkload, SamplesCanBeGiven) {
   const TraceWorkload workload = workload_of(timeline_of(whole_step()), "x.json", 16);
   EXPECT_EQ(read_workload(workload.toml, "w.toml").measured->samples_per_micro_batch, 16);
@@ -148,11 +210,17 @@ TEST(TraceWorkload, DamagedTracesGiveAFaultOrAFileThatLoads) {
   int loaded = 0;
   for (int i = 0; i < 1500; ++i) {
     std::string damaged = text;
-    for (int flips = 0; flips < 4; ++flips) {
+    for (int flips = 0; flips < 8; ++flips) {
       const char digits[] = "0123456789-.e\"[]{},:x";
-      damaged[random() % damaged.size()] = digits[random() % (sizeof digits - 1)];
+      // Every other text gets wrong numbers alone and stays JSON.
+      const std::size_t place = random() % damaged.size();
+      if (i % 2 == 0) {
+        damaged[place] = digits[random() % (sizeof digits - 1)];
+      } else if (damaged[place] >= '0' && damaged[place] <= '9') {
+        damaged[place] = digits[random() % 10];
+      }
     }
-    if (i % 3 == 0) damaged.resize(random() % damaged.size());
+    if (i % 6 == 0) damaged.resize(random() % damaged.size());
     try {
       const TraceWorkload workload = workload_of(timeline_of(damaged), "x.json", std::nullopt);
       (void)read_workload(workload.toml, "w.toml");
