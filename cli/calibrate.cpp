@@ -64,6 +64,10 @@ Seconds budget_of(const ParsedOptions& options, const std::string& backend, bool
   const auto budget = parse_duration(text);
   if (!budget)
     throw usage_error("calibrate: --budget \"" + text + "\" is no time", "for example 90s, 3m or 1h");
+  constexpr Seconds longest(30 * 24 * 3600.0);
+  if (*budget > longest)
+    throw usage_error("calibrate: --budget \"" + text + "\" is more than 30 days",
+                      "for example 90s, 3m or 1h");
   return *budget;
 }
 
@@ -94,14 +98,21 @@ CalibrationRequest request_of(const ParsedOptions& options) {
 
 /// So many equal nodes.
 RankPlace layout_of(const std::string& text) {
+  constexpr int most_ranks = 100'000;
   int nodes = 0, ranks = 0;
   const char* const end = text.data() + text.size();
-  const auto [cross, fault] = std::from_chars(text.data(), end, nodes);
-  const bool read = fault == std::errc() && cross != end && *cross == 'x' &&
-                    std::from_chars(cross + 1, end, ranks).ptr == end;
-  if (!read || nodes < 1 || ranks < 1)
+  const auto [cross, nodes_fault] = std::from_chars(text.data(), end, nodes);
+  const bool crossed = cross != end && *cross == 'x';
+  const auto [rest, ranks_fault] = std::from_chars(crossed ? cross + 1 : end, end, ranks);
+  const auto too_many = std::errc::result_out_of_range;
+  const bool huge = nodes_fault == too_many || ranks_fault == too_many;
+  if (!crossed || rest != end || (!huge && (nodes < 1 || ranks < 1)))
     throw usage_error("calibrate: --layout \"" + text + "\" is no layout",
                       "for example 2x8: 2 nodes, 8 ranks on each");
+  if (huge || nodes > most_ranks / ranks)
+    throw usage_error(
+        "calibrate: --layout \"" + text + "\" has more than " + std::to_string(most_ranks) + " ranks",
+        "two nodes tell most of what predictions of more need");
   RankPlace place;
   place.size = nodes * ranks;
   place.nodes = nodes;
@@ -117,9 +128,7 @@ RankPlace layout_of(const std::string& text) {
 DeviceFacts shipped_facts(const CalibrationRequest& request) {
   SourcePlace place;
   place.file = "--node";
-  std::string node = request.node;
-  if (node.empty()) node = request.backend == "cuda" ? "hgx-h100" : "cpu-host";
-  const NodeSpec spec = load_node(node, place);
+  const NodeSpec spec = load_node(request.node, place);
   const GpuProfile gpu = load_profile(spec.gpu, spec.name, "stepcast-trainer", {}, place).gpu;
   DeviceFacts facts;
   facts.profile_name = spec.gpu;
@@ -131,11 +140,14 @@ DeviceFacts shipped_facts(const CalibrationRequest& request) {
 }
 
 ExitCode dry_run(const CalibrationRequest& request, const RankPlace& place) {
-  const DeviceFacts facts = shipped_facts(request);
+  require_writable_json(request);
+  CalibrationRequest named = request;
+  if (named.node.empty()) named.node = request.backend == "cuda" ? "hgx-h100" : "cpu-host";
+  require_fitting_node(named, place.local_size);
+  const DeviceFacts facts = shipped_facts(named);
   MeasuringOptions measuring;
   measuring.quick = request.quick;
   measuring.budget = request.budget;
-  CalibrationRequest named = request;
   if (place.nodes > 1 && named.fabric.empty()) {
     named.fabric = request.backend == "cuda" ? "infiniband-400g" : "ethernet-1g";
     std::cerr << "note: planned for " << named.fabric << "; --fabric names another\n";

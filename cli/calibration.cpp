@@ -105,6 +105,8 @@ KeptResults open_journal(const CalibrationRequest& request, const MeasuredSet& s
   KeptResults kept;
   if (!request.resume || !std::filesystem::exists(request.journal(), ignored)) {
     if (request.resume) std::cerr << "note: there is no " << request.journal() << ": a new calibration\n";
+    if (std::filesystem::is_regular_file(request.out, ignored))
+      std::cerr << "note: " << request.out << " is there already; it is replaced at the end\n";
     kept.journal = std::make_unique<Journal>(request.journal(), header);
     return kept;
   }
@@ -175,15 +177,18 @@ void show_results(const CalibrationRequest& request, const MeasuredSet& set, int
 }  // namespace
 
 FabricChoice choose_fabric(const CalibrationRequest& request, int nodes, const std::string& found) {
-  if (nodes < 2) return {};
+  SourcePlace place;
+  place.file = "--fabric";
+  if (nodes < 2) {
+    if (!request.fabric.empty()) (void)load_fabric(request.fabric, place);  // a misspelt name is one anywhere
+    return {};
+  }
   const std::string name = request.fabric.empty() ? found : request.fabric;
   if (name.empty())
     throw usage_error(
         "calibrate: the network between the " + std::to_string(nodes) + " nodes does not say what it is",
         "name it, as scenarios do: --fabric ethernet-10g (and --link-rate \"1 Gb/s\" where it is "
         "limited)");
-  SourcePlace place;
-  place.file = "--fabric";
   const FabricSpec spec = load_fabric(name, place);
   const BytesPerSecond rate = request.link_rate.value_or(spec.link_rate);
   return {spec.name, rate, {spec.efficiency * rate, spec.link_latency}};
@@ -204,6 +209,28 @@ std::string choose_node(const CalibrationRequest& request, const DeviceFacts& de
   return name;
 }
 
+void require_fitting_node(const CalibrationRequest& request, int ranks_per_node) {
+  if (request.node.empty()) return;
+  SourcePlace place;
+  place.file = "--node";
+  const NodeSpec node = load_node(request.node, place);
+  const bool host = request.backend == "host";
+  if (node.host_device != host)
+    throw usage_error("calibrate: the " + request.backend + " backend measures " +
+                          (host ? "CPU cores" : "GPUs") + ", and the node \"" + node.name + "\" has " +
+                          (host ? "GPUs" : "none"),
+                      host ? "--node cpu-host, or --backend cuda" : "--backend host, or a node with GPUs");
+  if (!host && ranks_per_node > node.gpus)
+    throw usage_error("calibrate: there are " + std::to_string(ranks_per_node) +
+                          " ranks on a node, and the node \"" + node.name + "\" has " +
+                          std::to_string(node.gpus) + (node.gpus == 1 ? " GPU" : " GPUs"),
+                      "one rank a GPU; --node names another kind of node");
+}
+
+void require_writable_json(const CalibrationRequest& request) {
+  if (request.json && request.json != "-") require_writable(*request.json, "--json");
+}
+
 std::vector<Measurement> wanted_measurements(const CalibrationRequest& request, const DeviceFacts& device,
                                              const RankPlace& place) {
   if (!request.scenario) return {};
@@ -216,6 +243,8 @@ CalibrationEnd calibrate(const CalibrationRequest& request, Meeting& meeting) {
   const Seconds start = steady_time();
   if (const auto end = decide(meeting, [&] {
         require_writable(request.out, "--out");
+        require_writable_json(request);
+        require_fitting_node(request, place.local_size);
         require_no_journal(request);
       }))
     return *end;
@@ -232,7 +261,7 @@ CalibrationEnd calibrate(const CalibrationRequest& request, Meeting& meeting) {
   measuring.quick = request.quick;
   measuring.budget = request.budget;
   KeptResults kept;
-  std::vector<PlannedMeasurement> plan;
+  std::vector<PlannedMeasurement> plan, too_long;
   if (const auto end = decide(meeting, [&] {
         if (!neighbours.empty() && !request.force)
           throw MachineError("somebody else is at work here, and both would suffer:\n" + neighbours,
@@ -253,6 +282,7 @@ CalibrationEnd calibrate(const CalibrationRequest& request, Meeting& meeting) {
         plan = measuring_plan(device, place, measuring);
         note_unplanned(measuring.wanted, plan);
         plan = without(std::move(plan), kept.results);
+        too_long = without(too_long_for_budget(device, place, measuring), kept.results);
       }))
     return *end;
 
@@ -292,7 +322,8 @@ CalibrationEnd calibrate(const CalibrationRequest& request, Meeting& meeting) {
         set.results.insert(set.results.end(), run.results.begin(), run.results.end());
         write_profile(request, set);
         meeting.on_abort([] {});  // nothing is left in the journal
-        show_results(request, set, static_cast<int>(run.left_out.size()), steady_time() - start);
+        show_results(request, set, static_cast<int>(run.left_out.size() + too_long.size()),
+                     steady_time() - start);
       }))
     return *end;
   return {};

@@ -47,6 +47,12 @@ struct FabricChoice {
 [[nodiscard]] std::string choose_node(const CalibrationRequest& request, const DeviceFacts& device,
                                       int ranks_per_node);
 
+/// @throws ScenarioError when --node names another kind of machine than the backend measures, or one with
+/// fewer devices than there are ranks on a node
+void require_fitting_node(const CalibrationRequest& request, int ranks_per_node);
+/// @throws ScenarioError when --json names a file that can't be written
+void require_writable_json(const CalibrationRequest& request);
+
 /// What the request's scenario needs; empty without one. @throws ScenarioError
 [[nodiscard]] std::vector<Measurement> wanted_measurements(const CalibrationRequest& request,
                                                            const DeviceFacts& device, const RankPlace& place);

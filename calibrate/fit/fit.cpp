@@ -78,6 +78,18 @@ std::optional<Fit> curve_of(std::string of, const std::vector<TimedSize>& points
   return fit;
 }
 
+/// Copies in the device's memory. Those that caches hold tell no rate of the memory.
+std::optional<Fit> memory_curve(const std::vector<const Measured*>& copies) {
+  std::optional<Fit> fit = curve_of("copy", timed_sizes(copies, &Measurement::moved));
+  const bool large = std::any_of(copies.begin(), copies.end(),
+                                 [](const Measured* copy) { return tells_memory_rate(copy->what); });
+  if (!fit || large) return fit;
+  std::erase_if(fit->parameters, [](const FitParameter& one) { return one.name != "latency"; });
+  fit->warning = "the memory's rate is not known: no copy of " + print_size(least_memory_copy) +
+                 " or more was measured, and caches hold smaller ones";
+  return fit;
+}
+
 Bytes product_bytes(const Measurement& what) {
   const auto rows = static_cast<double>(what.rows), columns = static_cast<double>(what.columns),
              depth = static_cast<double>(what.depth);
@@ -277,7 +289,7 @@ FitSummary fit_all(const MeasuredSet& set) {
     if (one->what.operation == "copy") copies.push_back(one);
   for (const Measured* const one : of_kind(set, Kind::host_copy))
     (one->what.to_device ? to_device : to_host).push_back(one);
-  keep(curve_of("copy", timed_sizes(copies, &Measurement::moved)));
+  keep(memory_curve(copies));
   keep(curve_of("copy to the device", timed_sizes(to_device, &Measurement::bytes)));
   keep(curve_of("copy to the host", timed_sizes(to_host, &Measurement::bytes)));
 

@@ -45,4 +45,17 @@ void Budget::learn(std::size_t index, Seconds one_call) {
   pace_[like(planned.what)] = std::clamp(slower, 1.0, most_pace);
 }
 
+int without_time(Seconds total, const std::vector<PlannedMeasurement>& plan) {
+  const Budget budget(total, plan, Seconds(0));
+  Seconds now;
+  int left_out = 0;
+  for (std::size_t i = 0; i < plan.size(); ++i) {
+    if (budget.allows(i, now))
+      now += least_part * plan[i].expected;
+    else
+      ++left_out;
+  }
+  return left_out;
+}
+
 }  // namespace stepcast

@@ -32,4 +32,8 @@ class Budget {
   std::map<std::string, double> pace_;  ///< measured over expected, by kind and group
 };
 
+/// How many of the plan find no time in `total`, even where each takes its fewest repeats and as long as
+/// expected.
+[[nodiscard]] int without_time(Seconds total, const std::vector<PlannedMeasurement>& plan);
+
 }  // namespace stepcast

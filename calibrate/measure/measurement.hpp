@@ -48,6 +48,13 @@ struct Measurement {
 /// For people: "gemm 512 x 1024 x 256 fp32 (forward)", "all_reduce 1.00 MiB, all".
 [[nodiscard]] std::string describe(const Measurement& what);
 
+/// Copies that move less may be held by caches, and tell no rate of the memory.
+inline constexpr Bytes least_memory_copy = mebibytes(64);
+[[nodiscard]] inline bool tells_memory_rate(const Measurement& what) {
+  return what.kind == Measurement::Kind::kernel && what.operation == "copy" &&
+         what.moved >= least_memory_copy;
+}
+
 /// What it took: the median over repeats of the slowest rank's time.
 struct Measured {
   Measurement what;

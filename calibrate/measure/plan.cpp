@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <string>
 #include <utility>
@@ -27,6 +28,10 @@ std::string alike(const Measurement& what) {
 
 Seconds least_time(const PlannedMeasurement& planned, const SamplingRule& rule) {
   return (rule.least + 1) * std::max(planned.one_call, rule.batch) + Seconds(preparation);
+}
+
+bool fits(const PlannedMeasurement& planned, const SamplingRule& rule, Seconds budget) {
+  return least_time(planned, rule) <= largest_share * budget;
 }
 
 }  // namespace
@@ -74,10 +79,9 @@ void PlanBuilder::add(Measurement what, int stage, Seconds shortest, Seconds lon
   if (planned.what.kind == Measurement::Kind::sustained) {
     planned.expected = sustained_time(device_, options_);
   } else {
-    const Seconds least = least_time(planned, rule_);
-    if (least > largest_share * options_.budget) return;
+    if (!fits(planned, rule_, options_.budget)) return;
     // Half as many again as the fewest repeats: what quiet machines need.
-    planned.expected = 1.5 * least;
+    planned.expected = 1.5 * least_time(planned, rule_);
   }
   planned_.push_back(std::move(planned));
 }
@@ -116,6 +120,18 @@ std::vector<PlannedMeasurement> measuring_plan(const DeviceFacts& device, const 
   plan_attention(plan);
   plan_overlap(plan);
   return plan.build();
+}
+
+std::vector<PlannedMeasurement> too_long_for_budget(const DeviceFacts& device, const RankPlace& place,
+                                                    const MeasuringOptions& options) {
+  MeasuringOptions unlimited = options;
+  unlimited.budget = Seconds(std::numeric_limits<double>::infinity());
+  std::vector<PlannedMeasurement> too_long = measuring_plan(device, place, unlimited);
+  const SamplingRule rule = sampling_rule(device, options);
+  std::erase_if(too_long, [&](const PlannedMeasurement& planned) {
+    return planned.what.kind == Measurement::Kind::sustained || fits(planned, rule, options.budget);
+  });
+  return too_long;
 }
 
 }  // namespace stepcast

@@ -33,6 +33,11 @@ struct PlannedMeasurement {
                                                              const RankPlace& place,
                                                              const MeasuringOptions& options);
 
+/// What the budget alone keeps out of measuring_plan: each takes more than a twelfth of it.
+[[nodiscard]] std::vector<PlannedMeasurement> too_long_for_budget(const DeviceFacts& device,
+                                                                  const RankPlace& place,
+                                                                  const MeasuringOptions& options);
+
 /// How a measurement is repeated.
 struct SamplingRule {
   Seconds batch;     ///< calls are run back to back until they take so long; they make one sample

@@ -15,9 +15,11 @@ struct MemoryKernel {
 constexpr std::int64_t host_columns = 512, host_classes = 4096, host_table = 4096;
 constexpr std::int64_t gpu_columns = 4096, gpu_classes = 32768, gpu_table = 32768;
 
+std::int64_t largest_count(const PlanBuilder& plan) { return plan.on_host() ? 1 << 23 : 1 << 28; }
+
 std::vector<std::int64_t> element_counts(const PlanBuilder& plan) {
   const std::int64_t first = plan.on_host() ? 1 << 13 : 1 << 16;
-  const std::int64_t last = plan.on_host() ? 1 << 23 : 1 << 28;
+  const std::int64_t last = largest_count(plan);
   std::vector<std::int64_t> counts;
   for (std::int64_t n = first; n <= last; n *= plan.quick() ? 8 : 4) counts.push_back(n);
   return counts;
@@ -44,6 +46,9 @@ void plan_kernels(PlanBuilder& plan) {
                                   {"activation", true, columns}, {"residual", true, columns},
                                   {"embedding", true, columns},  {"cross_entropy", false, classes}};
   const Dtype type = plan.main_type();
+  // Copies tell the memory's rate only where caches don't hold them, so the largest is made first.
+  const std::int64_t largest = largest_count(plan);
+  plan.add(kernel("copy", largest, largest, Pass::forward, Dtype::fp32), 0);
   for (const std::int64_t n : element_counts(plan)) {
     // The optimizer's states and gradients are fp32.
     plan.add(kernel("copy", n, n, Pass::forward, Dtype::fp32), 0);

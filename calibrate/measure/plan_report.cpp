@@ -5,6 +5,7 @@
 
 #include "base/json.hpp"
 #include "base/print.hpp"
+#include "calibrate/measure/budget.hpp"
 #include "calibrate/measure/operands.hpp"
 #include "sim/scenario/scenario.hpp"
 
@@ -49,6 +50,14 @@ double device_minutes(const PlanReport& report) {
   return std::min(report.expected(), report.budget).value * report.ranks / 60;
 }
 
+std::string left_out(const PlanReport& report) {
+  if (report.too_long + report.without_time == 0) return "";
+  return "warning: this budget leaves out about " + std::to_string(report.too_long + report.without_time) +
+         " measurements: " + std::to_string(report.too_long) +
+         " take too much of it to be planned, and for " + std::to_string(report.without_time) +
+         " of the plan no time is left; a larger --budget makes them\n";
+}
+
 }  // namespace
 
 PlanReport plan_report(std::string backend, const DeviceFacts& device, const RankPlace& place,
@@ -61,6 +70,8 @@ PlanReport plan_report(std::string backend, const DeviceFacts& device, const Ran
   report.ranks = place.size;
   report.budget = options.budget;
   report.plan = std::move(plan);
+  report.too_long = static_cast<int>(too_long_for_budget(device, place, options).size());
+  report.without_time = without_time(options.budget, report.plan);
   OperandSizes largest;
   for (const PlannedMeasurement& planned : report.plan) largest.raise_to(operand_sizes(planned.what));
   report.memory_per_rank = workbench_memory(largest, device);
@@ -82,6 +93,7 @@ std::string to_table(const PlanReport& report) {
   text += "\nexpected time: " + print_time(report.expected()) + " (from the shipped figures of " +
           report.estimates_from + "); at most about " + print_time(report.budget) +
           ": what a budget has left goes into more repeats where they are needed\n";
+  text += left_out(report);
   text += "memory: " + print_size(report.memory_per_rank) + " on each rank\n";
   char minutes[64];
   std::snprintf(minutes, sizeof minutes, "%s: %.2g\n", report.on_gpus() ? "GPU-minutes" : "core-minutes",
@@ -100,6 +112,8 @@ std::string to_json(const PlanReport& report) {
   json.member("ranks", report.ranks);
   json.member("expected_s", report.expected().value);
   json.member("budget_s", report.budget.value);
+  json.member("too_long", report.too_long);
+  json.member("without_time", report.without_time);
   json.member("memory_per_rank_bytes", report.memory_per_rank.value);
   json.member("device_minutes", device_minutes(report));
   json.key("kinds");

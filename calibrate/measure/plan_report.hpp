@@ -13,6 +13,8 @@ struct PlanReport {
   std::string estimates_from;  ///< the shipped profile that times come from
   int nodes{1}, ranks{1};
   Seconds budget;
+  int too_long{};      ///< measurements that are not in the plan, as each takes too much of the budget
+  int without_time{};  ///< of the plan, for which the budget is expected to have no time left
   std::vector<PlannedMeasurement> plan;
 
   /// Of all measurements together.

@@ -136,7 +136,7 @@ ResultReport result_report(const MeasuredSet& set, int left_out) {
         add_product(report, measured);
         break;
       case Kind::kernel:
-        if (measured.what.operation == "copy" && measured.what.moved > largest_copy) {
+        if (tells_memory_rate(measured.what) && measured.what.moved > largest_copy) {
           largest_copy = measured.what.moved;
           report.memory_rate = BytesPerSecond(measured.what.moved.value / measured.median.value);
         }

@@ -81,6 +81,22 @@ TEST_F(Calibrate, GivesTheResultAsOneJsonDocument) {
   EXPECT_GT(result.find("launch_s")->real, 0);
 }
 
+// A millisecond has no time for five samples of anything (5 ms each and more).
+TEST_F(Calibrate, CountsWhatASmallBudgetLeavesOut) {
+  const Outcome plan = stepcast("calibrate --dry-run --backend host --budget 1ms --json -");
+  EXPECT_GT(parse_json(plan.out, "stdout").find("too_long")->integer, 500);
+  EXPECT_THAT(stepcast("calibrate --dry-run --backend host --budget 10s").out,
+              HasSubstr("warning: this budget leaves out about "));
+  EXPECT_THAT(stepcast("calibrate --dry-run --backend host --budget 5h").out, Not(HasSubstr("warning")));
+  const Outcome outcome = stepcast("calibrate --backend host --budget 1ms --force --out p.toml");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, testing::ContainsRegex("warning: no time was left for [0-9]{3,} measurements"));
+  EXPECT_THAT(outcome.out, Not(HasSubstr("memory, large copy")));
+  const Outcome again = stepcast("calibrate --backend host --budget 1ms --force --resume --out p.toml");
+  EXPECT_THAT(again.err, HasSubstr("there is no p.toml.journal: a new calibration"));
+  EXPECT_THAT(again.err, HasSubstr("p.toml is there already; it is replaced at the end"));
+}
+
 TEST_F(Calibrate, KeepsWhatIsFinishedWhenInterruptedAndGoesOnFromThere) {
   const Outcome outcome = interrupted();
   EXPECT_EQ(outcome.exit_code, 130);
@@ -131,6 +147,26 @@ TEST_F(Calibrate, SaysWhatIsWrongWithItsOptions) {
   EXPECT_THAT(stepcast("calibrate --backend hsot --dry-run").err, HasSubstr("did you mean \"host\"?"));
   EXPECT_THAT(stepcast("calibrate --budget soon --dry-run").err, HasSubstr("--budget \"soon\" is no time"));
   EXPECT_THAT(stepcast("calibrate --dry-run --layout 2by8").err, HasSubstr("for example 2x8"));
+  const auto refused = [&](const std::string& options, const std::string& why) {
+    for (const char* where : {"--dry-run", "--force --out p.toml"}) {
+      const Outcome outcome = stepcast("calibrate --quick " + options + " " + where);
+      EXPECT_EQ(outcome.exit_code, 2) << options << where;
+      EXPECT_THAT(outcome.err, HasSubstr(why)) << options << where;
+    }
+  };
+  refused("--backend host --node hgx-h200", "measures CPU cores, and the node \"hgx-h200\" has GPUs");
+  refused("--backend cuda --node cpu-host", "measures GPUs, and the node \"cpu-host\" has none");
+  refused("--backend host --fabric foo", "foo");
+  refused("--backend host --json nowhere/r.json", "there is no folder \"nowhere\"");
+  refused("--backend host --budget 1e99h", "--budget \"1e99h\" is more than 30 days");
+  for (const char* layout : {"99999999x99999999", "99999999999x1", "1x99999999999", "50000x3"}) {
+    const Outcome outcome = stepcast(std::string("calibrate --backend host --dry-run --layout ") + layout);
+    EXPECT_EQ(outcome.exit_code, 2);
+    EXPECT_THAT(outcome.err, HasSubstr("has more than 100000 ranks"));
+  }
+  const Outcome crowded = stepcast("calibrate --backend cuda --dry-run --layout 2x9");
+  EXPECT_EQ(crowded.exit_code, 2);
+  EXPECT_THAT(crowded.err, HasSubstr("9 ranks on a node, and the node \"hgx-h100\" has 8 GPUs"));
   const Outcome folder = stepcast("calibrate --force --backend host --out nowhere/p.toml");
   EXPECT_EQ(folder.exit_code, 2);
   EXPECT_THAT(folder.err, HasSubstr("there is no folder \"nowhere\""));

@@ -67,6 +67,16 @@ TEST(FitAll, FindsTheCurvesOfCopiesAndCollectivesByGroup) {
   EXPECT_NEAR(summary.find("all_gather, 2 ranks on 2 nodes, ethernet-1g", "latency")->value, 100e-6, 1e-8);
 }
 
+TEST(FitAll, CopiesThatCachesHoldTellNoRateOfTheMemory) {
+  MeasuredSet set = two_hosts();
+  for (const double size : {1e5, 1e6, 1e7})
+    set.results.push_back(taken(kernel_of("copy", size), Seconds(2e-6 + size / 28e9)));
+  const FitSummary summary = fit_all(set);
+  EXPECT_EQ(summary.find("copy", "rate"), nullptr);
+  EXPECT_NEAR(summary.find("copy", "latency")->value, 2e-6, 1e-9);
+  EXPECT_NE(summary.fits.front().warning, "");
+}
+
 // Half of the core goes to a collective of 10 ms: a product of 3 ms takes 6 beside it, one of 20 ms 25.
 TEST(FitAll, OverlapIsHeldAgainstTheCpuTimeOfTheCollective) {
   MeasuredSet set = two_hosts();

@@ -63,6 +63,27 @@ TEST(MeasuringPlan, OfAQuickCalibrationOfTwoHostsAtOneGigabitIsExpectedToFitInto
     EXPECT_GT(count(plan, kind), 0) << name_of(kind);
 }
 
+TEST(MeasuringPlan, MakesACopyThatNoCacheHoldsBeforeAllOtherCopies) {
+  for (const DeviceFacts& device : {host(), h100()}) {
+    for (const bool quick : {true, false}) {
+      const auto plan = measuring_plan(device, spread_ranks(0, 1), options(quick, 300));
+      const auto copy = std::find_if(plan.begin(), plan.end(),
+                                     [](const auto& planned) { return planned.what.operation == "copy"; });
+      ASSERT_NE(copy, plan.end());
+      EXPECT_TRUE(tells_memory_rate(copy->what)) << describe(copy->what);
+    }
+  }
+}
+
+// A tenth of a second has a twelfth of it, 8.3 ms, for each: too little for a single measurement, as each
+// takes six batches of 3 ms.
+TEST(MeasuringPlan, TellsWhatTheBudgetAloneKeepsOut) {
+  const auto whole = measuring_plan(host(), spread_ranks(0, 1), options(true, 45));
+  EXPECT_TRUE(too_long_for_budget(host(), spread_ranks(0, 1), options(true, 45)).empty());
+  const auto too_long = too_long_for_budget(host(), spread_ranks(0, 1), options(true, 0.1));
+  EXPECT_EQ(too_long.size() + static_cast<std::size_t>(count(whole, Kind::sustained)), whole.size());
+}
+
 TEST(MeasuringPlan, HoldsNothingTwiceAndNothingThatDoesNotFit) {
   for (const DeviceFacts& device : {host(), h100()}) {
     for (const bool quick : {true, false}) {

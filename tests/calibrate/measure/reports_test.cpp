@@ -122,5 +122,39 @@ TEST(PlanReport, AddsUpTimeMemoryAndDeviceMinutes) {
   EXPECT_EQ(json.find("kinds")->array[1].find("name")->string, "all_reduce (all)");
 }
 
+// Of 30 s a product of 20 (fewest repeats: 13.3) leaves 16.7, and a collective of 30 (20) finds no place.
+TEST(PlanReport, SaysHowManyTheBudgetLeavesOut) {
+  DeviceFacts host;
+  host.profile_name = "cpu-host";
+  host.memory_capacity = gibibytes(4);
+  MeasuringOptions options;
+  options.budget = Seconds(30);
+  std::vector<PlannedMeasurement> plan(2);
+  plan[0].what = product(64);
+  plan[1].what = all_reduce(1024);
+  plan[0].expected = Seconds(20);
+  plan[1].expected = Seconds(30);
+  PlanReport report = plan_report("host", host, spread_ranks(0, 2), options, plan);
+  EXPECT_EQ(report.without_time, 1);
+  report.too_long = 4;
+  EXPECT_THAT(to_table(report), HasSubstr("leaves out about 5 measurements: 4 take too much of it"));
+  const Value json = parse_json(to_json(report), "json");
+  EXPECT_EQ(json.find("too_long")->integer, 4);
+  EXPECT_EQ(json.find("without_time")->integer, 1);
+}
+
+// 32 MiB lie in a cache, 64 MiB in 8 ms are 8.39 GB/s.
+TEST(ResultReport, TellsTheMemorysRateByLargeCopiesOnly) {
+  Measurement copy;
+  copy.kind = Kind::kernel;
+  copy.operation = "copy";
+  copy.moved = mebibytes(32);
+  EXPECT_FALSE(result_report(set_of({measured(copy, 1e-3)}), 0).memory_rate);
+  Measurement large = copy;
+  large.moved = mebibytes(64);
+  const ResultReport report = result_report(set_of({measured(copy, 1e-3), measured(large, 8e-3)}), 0);
+  EXPECT_DOUBLE_EQ(report.memory_rate->value, 64.0 * 1024 * 1024 / 8e-3);
+}
+
 }  // namespace
 }  // namespace stepcast
