@@ -263,7 +263,10 @@ std::string name_of_series(const MeasuredSet& set, const CollectiveSeries& serie
 
 double FitParameter::relative_error() const {
   constexpr double quantile = 1.96;
-  return value > 0 && std::isfinite(high) ? 0.5 * (high - low) / quantile / value : 0;
+  if (!(value > 0)) return 0;
+  if (std::isfinite(high)) return 0.5 * (high - low) / quantile / value;
+  // A rate without an upper bound is 1 / slope with a slope that may be 0: the slope's own error.
+  return low > 0 ? (value / low - 1) / quantile : std::numeric_limits<double>::infinity();
 }
 
 const FitParameter* Fit::find(std::string_view name) const {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <random>
 
 #include "sim/cost/gemm.hpp"
@@ -65,6 +66,14 @@ TEST(FitAll, FindsTheCurvesOfCopiesAndCollectivesByGroup) {
   EXPECT_NEAR(summary.find(reduce, "rate")->value, 110e6, 1e4);
   EXPECT_NEAR(summary.find(reduce, "half_peak_size")->value, 22e3, 10);  // 200 us * 110 MB/s
   EXPECT_NEAR(summary.find("all_gather, 2 ranks on 2 nodes, ethernet-1g", "latency")->value, 100e-6, 1e-8);
+}
+
+// A slope of 1 +- 1.5 (95 %) gives a rate of 1 between 1 / 2.5 and no bound: its error is 1.5 / 1.96.
+TEST(FitParameter, ThatHasNoUpperBoundIsNotSure) {
+  FitParameter rate{"rate", FitParameter::Unit::rate, 1, 1 / 2.5, std::numeric_limits<double>::infinity()};
+  EXPECT_NEAR(rate.relative_error(), 1.5 / 1.96, 1e-12);
+  rate.high = 1.6;
+  EXPECT_NEAR(rate.relative_error(), 0.6 / 1.96, 1e-12);
 }
 
 TEST(FitAll, CopiesThatCachesHoldTellNoRateOfTheMemory) {
