@@ -5,7 +5,7 @@
 
 namespace stepcast {
 
-Timeline read_trace_file(const std::string& file) {
+TraceTimeline read_trace_file(const std::string& file) {
   Progress progress(false, "KiB of " + file);
   return read_timeline(file, [&](std::uint64_t read, std::uint64_t size) {
     constexpr std::uint64_t kibibyte = 1024;

@@ -7,6 +7,6 @@
 namespace stepcast {
 
 /// A trace as commands read it: with progress on stderr, and SIGINT ends it (Interrupted).
-[[nodiscard]] Timeline read_trace_file(const std::string& file);
+[[nodiscard]] TraceTimeline read_trace_file(const std::string& file);
 
 }  // namespace stepcast

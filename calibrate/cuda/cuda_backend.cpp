@@ -160,8 +160,8 @@ class CudaBackend : public Backend {
     } else {
       id = unique_id(meeting_.get(key));
     }
-    return std::make_unique<NcclCommunicator>(*nccl_, id, static_cast<int>(place - ranks.begin()),
-                                              static_cast<int>(ranks.size()), device_->stream());
+    return std::make_unique<NcclDeviceCommunicator>(*nccl_, id, static_cast<int>(place - ranks.begin()),
+                                                    static_cast<int>(ranks.size()), device_->stream());
   }
 
   std::vector<std::string> neighbours() const override {

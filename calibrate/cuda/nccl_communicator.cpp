@@ -41,8 +41,8 @@ std::string text_of(const CollectiveRequest& request) {
 
 }  // namespace
 
-NcclCommunicator::NcclCommunicator(const NcclApi& api, const ncclUniqueId& id, int rank, int size,
-                                   cudaStream_t compute)
+NcclDeviceCommunicator::NcclDeviceCommunicator(const NcclApi& api, const ncclUniqueId& id, int rank, int size,
+                                               cudaStream_t compute)
     : api_(api), rank_(rank), size_(size), compute_(compute) {
   int lowest = 0, highest = 0;
   check_cuda(cudaDeviceGetStreamPriorityRange(&lowest, &highest), "tell the priorities of streams");
@@ -56,7 +56,7 @@ NcclCommunicator::NcclCommunicator(const NcclApi& api, const ncclUniqueId& id, i
              "connect " + std::to_string(size) + " ranks, as rank " + std::to_string(rank));
 }
 
-NcclCommunicator::~NcclCommunicator() {
+NcclDeviceCommunicator::~NcclDeviceCommunicator() {
   if (broken_ || std::uncaught_exceptions() > 0) {
     api_.abort(communicator_);  // destroying would wait for peers that may be gone
   } else {
@@ -71,13 +71,13 @@ NcclCommunicator::~NcclCommunicator() {
   cudaStreamDestroy(stream_);
 }
 
-NcclCommunicator::Call& NcclCommunicator::call_of(Ticket ticket) {
+NcclDeviceCommunicator::Call& NcclDeviceCommunicator::call_of(Ticket ticket) {
   STEPCAST_CHECK(ticket >= 0 && ticket < next_ && ticket >= next_ - kept_calls,
                  "a ticket of one of the last calls");
   return calls_[static_cast<std::size_t>(ticket % kept_calls)];
 }
 
-void NcclCommunicator::issue(const CollectiveRequest& request) {
+void NcclDeviceCommunicator::issue(const CollectiveRequest& request) {
   const auto type = type_of(request);
   const void* in = request.input.data;
   void* out = request.output.data;
@@ -120,7 +120,7 @@ void NcclCommunicator::issue(const CollectiveRequest& request) {
   }
 }
 
-DeviceCommunicator::Ticket NcclCommunicator::start(const CollectiveRequest& request) {
+DeviceCommunicator::Ticket NcclDeviceCommunicator::start(const CollectiveRequest& request) {
   const Ticket ticket = next_++;
   const Call& call = call_of(ticket);
   check_cuda(cudaEventRecord(ready_, compute_), "record an event");
@@ -141,16 +141,16 @@ DeviceCommunicator::Ticket NcclCommunicator::start(const CollectiveRequest& requ
   return ticket;
 }
 
-void NcclCommunicator::wait(Ticket ticket) {
+void NcclDeviceCommunicator::wait(Ticket ticket) {
   check_cuda(cudaStreamWaitEvent(compute_, call_of(ticket).end, 0), "order two streams");
 }
 
-Seconds NcclCommunicator::host_time(Ticket ticket) {
+Seconds NcclDeviceCommunicator::host_time(Ticket ticket) {
   finish(call_of(ticket));
   return Seconds(0);
 }
 
-void NcclCommunicator::finish(const Call& call) {
+void NcclDeviceCommunicator::finish(const Call& call) {
   while (true) {
     const cudaError_t status = cudaEventQuery(call.end);
     if (status == cudaSuccess) return;
@@ -165,7 +165,7 @@ void NcclCommunicator::finish(const Call& call) {
   }
 }
 
-Seconds NcclCommunicator::duration(Ticket ticket) {
+Seconds NcclDeviceCommunicator::duration(Ticket ticket) {
   const Call& call = call_of(ticket);
   finish(call);
   float milliseconds = 0;
@@ -173,7 +173,7 @@ Seconds NcclCommunicator::duration(Ticket ticket) {
   return Seconds(1e-3 * static_cast<double>(milliseconds));
 }
 
-CollectiveFacts NcclCommunicator::facts(const CollectiveRequest& request) {
+CollectiveFacts NcclDeviceCommunicator::facts(const CollectiveRequest& request) {
   CollectiveFacts facts;
   if (const auto known = events_.find(
           {request.operation, request.input.count, request.output.count, request.input.type, request.root});

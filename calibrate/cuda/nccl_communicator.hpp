@@ -17,11 +17,12 @@ namespace stepcast {
 /// last 1024 calls. facts() knows algorithm, protocol and channels of requests that have been started before,
 /// and NCCL's estimate; all ranks call it alike. A wait ends with MachineError when NCCL reports that a peer
 /// is gone; one that hangs without a word is the meeting's to end.
-class NcclCommunicator : public DeviceCommunicator {
+class NcclDeviceCommunicator : public DeviceCommunicator {
  public:
   /// @param compute  the stream whose work calls wait for
-  NcclCommunicator(const NcclApi& api, const ncclUniqueId& id, int rank, int size, cudaStream_t compute);
-  ~NcclCommunicator() override;
+  NcclDeviceCommunicator(const NcclApi& api, const ncclUniqueId& id, int rank, int size,
+                         cudaStream_t compute);
+  ~NcclDeviceCommunicator() override;
 
   [[nodiscard]] int rank() const override { return rank_; }
   [[nodiscard]] int size() const override { return size_; }

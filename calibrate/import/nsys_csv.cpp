@@ -80,7 +80,7 @@ std::string copy_name(const std::string& name, const std::string& from, const st
 }
 
 TraceSummary by_kernel(Table& table, const std::string& file) {
-  Timeline timeline;
+  TraceTimeline timeline;
   std::map<std::string, std::int32_t> names;
   for (const CsvRecord& record : table.records()) {
     const auto start = table.number(record, "Start (ns)"), duration = table.number(record, "Duration (ns)");

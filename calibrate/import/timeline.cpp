@@ -49,14 +49,14 @@ class TimelineBuilder {
     }
   }
 
-  Timeline finish(TraceFacts facts) {
+  TraceTimeline finish(TraceFacts facts) {
     line_.facts = std::move(facts);
     std::sort(line_.kernels.begin(), line_.kernels.end(),
               [](const TimedKernel& a, const TimedKernel& b) { return a.start < b.start; });
     std::sort(line_.launches.begin(), line_.launches.end(),
               [](const TimedLaunch& a, const TimedLaunch& b) { return a.correlation < b.correlation; });
     std::sort(line_.steps.begin(), line_.steps.end(),
-              [](const Timeline::Step& a, const Timeline::Step& b) { return a.start < b.start; });
+              [](const TraceTimeline::Step& a, const TraceTimeline::Step& b) { return a.start < b.start; });
     std::sort(line_.forward.begin(), line_.forward.end(), [](const TimedSpan& a, const TimedSpan& b) {
       return std::pair(a.thread, a.start) < std::pair(b.thread, b.start);
     });
@@ -81,7 +81,7 @@ class TimelineBuilder {
     return place->second;
   }
 
-  static CollectiveCall call_of(const TraceEvent& event) {
+  static TracedCollective call_of(const TraceEvent& event) {
     return {event.collective,  event.dtype,        event.group,     event.group_ranks,
             event.elements_in, event.elements_out, event.group_size};
   }
@@ -137,7 +137,7 @@ class TimelineBuilder {
   }
 
   void add_communication(const TraceEvent& event) {
-    CollectiveCall call = call_of(event);
+    TracedCollective call = call_of(event);
     if (call.name.empty() && event.name.starts_with(nccl_prefix))
       call.name = event.name.substr(nccl_prefix.size());
     if (call.elements_in < 0 && !event.dims.empty() && !event.dims.front().empty() && !event.types.empty()) {
@@ -162,8 +162,8 @@ class TimelineBuilder {
         outer = i;
         continue;
       }
-      CollectiveCall& call = line_.annotated[static_cast<std::size_t>(around.detail)];
-      const CollectiveCall& inner = line_.annotated[static_cast<std::size_t>(span.detail)];
+      TracedCollective& call = line_.annotated[static_cast<std::size_t>(around.detail)];
+      const TracedCollective& inner = line_.annotated[static_cast<std::size_t>(span.detail)];
       if (call.name.empty()) call.name = inner.name;
       if (call.elements_in < 0) {
         call.elements_in = inner.elements_in;
@@ -194,7 +194,7 @@ class TimelineBuilder {
     return index;
   }
 
-  Timeline line_;
+  TraceTimeline line_;
   using Extents = std::vector<std::vector<std::int64_t>>;
   std::map<std::tuple<std::string, Extents, Extents, std::vector<std::string>>, std::int64_t>
       known_operators_;
@@ -203,7 +203,7 @@ class TimelineBuilder {
 };
 
 /// `go_on` is asked once for some thousands of events.
-Timeline read_events(std::istream& from, const std::string& file, const std::function<bool()>& go_on) {
+TraceTimeline read_events(std::istream& from, const std::string& file, const std::function<bool()>& go_on) {
   TimelineBuilder builder;
   constexpr std::uint64_t events_between = 16384;
   std::uint64_t events = 0;
@@ -264,7 +264,7 @@ const TimedSpan* SpanIndex::around(std::int64_t thread, std::int64_t time) const
   return span.thread == thread && time <= span.end ? &span : nullptr;
 }
 
-const TimedLaunch* Timeline::launch_of(const TimedKernel& kernel) const {
+const TimedLaunch* TraceTimeline::launch_of(const TimedKernel& kernel) const {
   if (kernel.correlation < 0) return nullptr;
   const auto found = std::lower_bound(
       launches.begin(), launches.end(), kernel.correlation,
@@ -272,7 +272,7 @@ const TimedLaunch* Timeline::launch_of(const TimedKernel& kernel) const {
   return found != launches.end() && found->correlation == kernel.correlation ? &*found : nullptr;
 }
 
-int Timeline::step_at(std::int64_t time) const {
+int TraceTimeline::step_at(std::int64_t time) const {
   const auto after =
       std::upper_bound(steps.begin(), steps.end(), time,
                        [](std::int64_t wanted, const Step& step) { return wanted < step.start; });
@@ -281,11 +281,11 @@ int Timeline::step_at(std::int64_t time) const {
   return time <= step.end ? static_cast<int>(std::prev(after) - steps.begin()) : -1;
 }
 
-Timeline read_timeline(std::istream& from, const std::string& file) {
+TraceTimeline read_timeline(std::istream& from, const std::string& file) {
   return read_events(from, file, [] { return true; });
 }
 
-Timeline read_timeline(const std::string& file, const ReadProgress& progress) {
+TraceTimeline read_timeline(const std::string& file, const ReadProgress& progress) {
   std::ifstream stream(file, std::ios::binary);
   std::error_code ignored;
   if (!stream || std::filesystem::is_directory(file, ignored))
@@ -293,7 +293,7 @@ Timeline read_timeline(const std::string& file, const ReadProgress& progress) {
   if (!progress) return read_timeline(stream, file);
   const std::uintmax_t size = std::filesystem::file_size(file, ignored);
   bool whole = true;
-  Timeline timeline = read_events(stream, file, [&] {
+  TraceTimeline timeline = read_events(stream, file, [&] {
     const std::streamoff read = stream.good() ? static_cast<std::streamoff>(stream.tellg()) : 0;
     if (read > 0) whole = progress(static_cast<std::uint64_t>(read), size);
     return whole;

@@ -15,7 +15,7 @@ namespace stepcast {
 struct TimedKernel {
   std::int64_t start{}, end{};
   std::int64_t correlation{-1};
-  std::int32_t name{};  ///< into Timeline::names
+  std::int32_t name{};  ///< into TraceTimeline::names
   KernelClass kind{};
   std::int32_t device{}, stream{};
   std::int32_t call{-1};  ///< collectives and copies: into their lists
@@ -48,7 +48,7 @@ class SpanIndex {
   std::vector<TimedSpan> spans_;
 };
 
-struct CollectiveCall {
+struct TracedCollective {
   std::string name, dtype, group;
   std::vector<int> group_ranks;
   std::int64_t elements_in{-1}, elements_out{-1};
@@ -64,14 +64,14 @@ struct ShapedOperator {
 
 /// A trace in the form that questions are asked in: some forty bytes for each kernel and launch, and nothing
 /// of other events.
-struct Timeline {
+struct TraceTimeline {
   TraceFacts facts;
-  std::vector<std::string> names;           ///< of kernels, copies and modules, each once
-  std::vector<TimedKernel> kernels;         ///< sorted by start
-  std::vector<TimedLaunch> launches;        ///< sorted by correlation
-  std::vector<double> copied_bytes;         ///< of the copies
-  std::vector<CollectiveCall> collectives;  ///< what the kernels say of themselves
-  std::vector<CollectiveCall> annotated;    ///< what the CPU operators say
+  std::vector<std::string> names;             ///< of kernels, copies and modules, each once
+  std::vector<TimedKernel> kernels;           ///< sorted by start
+  std::vector<TimedLaunch> launches;          ///< sorted by correlation
+  std::vector<double> copied_bytes;           ///< of the copies
+  std::vector<TracedCollective> collectives;  ///< what the kernels say of themselves
+  std::vector<TracedCollective> annotated;    ///< what the CPU operators say
   std::vector<ShapedOperator> operators;
 
   struct Step {
@@ -101,8 +101,8 @@ using ReadProgress = std::function<bool(std::uint64_t read, std::uint64_t size)>
 /// Reads a file (plain or gzip'd) into a timeline.
 /// @throws ScenarioError when the file can't be read, or is none: it says what it is instead
 /// @throws Interrupted when `progress` ends it
-[[nodiscard]] Timeline read_timeline(const std::string& file, const ReadProgress& progress = nullptr);
+[[nodiscard]] TraceTimeline read_timeline(const std::string& file, const ReadProgress& progress = nullptr);
 /// The same of a stream; `file` is the name that faults carry.
-[[nodiscard]] Timeline read_timeline(std::istream& from, const std::string& file);
+[[nodiscard]] TraceTimeline read_timeline(std::istream& from, const std::string& file);
 
 }  // namespace stepcast

@@ -46,7 +46,7 @@ std::optional<Operation> operation_of(std::string_view name) {
 }
 
 /// The full tensor, as nccl-tests counts it: what all ranks together end up with, or begin with.
-std::optional<Bytes> size_of(const CollectiveCall& call, Operation operation, int ranks) {
+std::optional<Bytes> size_of(const TracedCollective& call, Operation operation, int ranks) {
   const double element = bytes_of_type(call.dtype);
   double elements = static_cast<double>(call.elements_in);
   if (operation == Operation::all_gather) {
@@ -71,17 +71,17 @@ Seconds quantile(std::vector<Seconds> times, double share) {
 
 }  // namespace
 
-std::vector<CollectiveSeries> collective_series(const Timeline& timeline,
-                                                const std::vector<PartFinder::Place>& places,
-                                                const Intervals& computing) {
+std::vector<TracedSeries> collective_series(const TraceTimeline& timeline,
+                                            const std::vector<PartFinder::Place>& places,
+                                            const Intervals& computing) {
   using Key = std::tuple<std::string, double, int, std::string>;
   std::map<Key, std::size_t> known;
   std::map<std::pair<std::size_t, int>, int> numbers;  // by series and step
-  std::vector<CollectiveSeries> all;
+  std::vector<TracedSeries> all;
   for (std::size_t i = 0; i < timeline.kernels.size(); ++i) {
     const TimedKernel& kernel = timeline.kernels[i];
     if (kernel.kind != KernelClass::collective) continue;
-    CollectiveCall call = timeline.collectives[static_cast<std::size_t>(kernel.call)];
+    TracedCollective call = timeline.collectives[static_cast<std::size_t>(kernel.call)];
     const TimedLaunch* launch = places[i].launch;
     const TimedSpan* around =
         launch != nullptr ? timeline.communication.around(launch->thread, launch->start) : nullptr;
@@ -89,7 +89,7 @@ std::vector<CollectiveSeries> collective_series(const Timeline& timeline,
       call = timeline.annotated[static_cast<std::size_t>(around->detail)];
     const std::string& kernel_name = timeline.names[static_cast<std::size_t>(kernel.name)];
 
-    CollectiveSeries series;
+    TracedSeries series;
     series.operation = operation_of(call.name.empty() ? kernel_name : call.name);
     series.name = series.operation    ? std::string(name_of(*series.operation))
                   : call.name.empty() ? kernel_name.substr(0, kernel_name.find('('))
@@ -108,16 +108,16 @@ std::vector<CollectiveSeries> collective_series(const Timeline& timeline,
     const auto time = [](std::int64_t nanoseconds) {
       return Seconds(static_cast<double>(nanoseconds) * 1e-9);
     };
-    CollectiveSeries::Call one;
+    TracedSeries::Call one;
     one.step = places[i].step;
     one.number = numbers[{place->second, one.step}]++;
     one.time = time(kernel.end - kernel.start);
     one.exposed = time(kernel.end - kernel.start - covered);
     all[place->second].calls.push_back(one);
   }
-  for (CollectiveSeries& series : all) {
+  for (TracedSeries& series : all) {
     std::vector<Seconds> times;
-    for (const CollectiveSeries::Call& call : series.calls) {
+    for (const TracedSeries::Call& call : series.calls) {
       times.push_back(call.time);
       series.exposed += call.exposed;
     }

@@ -11,8 +11,8 @@ namespace stepcast {
 /// the operator that launched them.
 /// @param places     of the timeline's kernels
 /// @param computing  when kernels ran that are no collectives
-[[nodiscard]] std::vector<CollectiveSeries> collective_series(const Timeline& timeline,
-                                                              const std::vector<PartFinder::Place>& places,
-                                                              const Intervals& computing);
+[[nodiscard]] std::vector<TracedSeries> collective_series(const TraceTimeline& timeline,
+                                                          const std::vector<PartFinder::Place>& places,
+                                                          const Intervals& computing);
 
 }  // namespace stepcast

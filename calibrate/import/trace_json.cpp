@@ -31,7 +31,7 @@ std::optional<std::int64_t> whole(std::optional<Bytes> size) {
   return size ? std::optional(static_cast<std::int64_t>(size->value)) : std::nullopt;
 }
 
-void write_collective(JsonWriter& json, const CollectiveSeries& series) {
+void write_collective(JsonWriter& json, const TracedSeries& series) {
   json.begin_object();
   json.member("operation", series.name);
   json.member("bytes", whole(series.size));
@@ -100,7 +100,7 @@ void write_summary(JsonWriter& json, const TraceSummary& summary) {
     json.end_object();
   });
   write_list(json, "collectives", summary.collectives,
-             [&](const CollectiveSeries& one) { write_collective(json, one); });
+             [&](const TracedSeries& one) { write_collective(json, one); });
   write_list(json, "copies", summary.copies, [&](const CopySeries& one) { write_copies(json, one); });
   write_list(json, "products", summary.products, [&](const ProductSeries& one) { write_product(json, one); });
   write_list(json, "kernels", summary.kernels, [&](const KernelTime& kernel) {

@@ -52,7 +52,7 @@ LayerCall call_of(const ShapedOperator& op, const TimedSpan& span) {
 }
 
 /// The greatest sequence number of operators that began within the span.
-std::int64_t last_sequence(const Timeline& timeline, const TimedSpan& span) {
+std::int64_t last_sequence(const TraceTimeline& timeline, const TimedSpan& span) {
   auto op = std::lower_bound(timeline.forward.begin(), timeline.forward.end(), span,
                              [](const TimedSpan& a, const TimedSpan& b) {
                                return std::pair(a.thread, a.start) < std::pair(b.thread, b.start);
@@ -65,7 +65,7 @@ std::int64_t last_sequence(const Timeline& timeline, const TimedSpan& span) {
 
 }  // namespace
 
-std::vector<MicroBatch> micro_batches(const Timeline& timeline) {
+std::vector<TracedMicroBatch> micro_batches(const TraceTimeline& timeline) {
   std::vector<LayerCall> calls;
   for (const TimedSpan& span : timeline.weighted.all()) {
     // Inside the backward: activations computed once more.
@@ -79,8 +79,8 @@ std::vector<MicroBatch> micro_batches(const Timeline& timeline) {
   std::sort(backward.begin(), backward.end(),
             [](const TimedSpan& a, const TimedSpan& b) { return a.start < b.start; });
 
-  std::vector<MicroBatch> batches;
-  MicroBatch current;
+  std::vector<TracedMicroBatch> batches;
+  TracedMicroBatch current;
   current.begin = std::numeric_limits<std::int64_t>::min();
   auto next = backward.begin();
   const auto take_backward_until = [&](std::int64_t time) {
@@ -98,7 +98,7 @@ std::vector<MicroBatch> micro_batches(const Timeline& timeline) {
     if (current.backward_end > 0) {
       const std::int64_t end = current.backward_end;
       batches.push_back(std::move(current));
-      current = MicroBatch{};
+      current = TracedMicroBatch{};
       current.begin = end;
     }
     call.last_sequence = last_sequence(timeline, call.span);
@@ -111,7 +111,7 @@ std::vector<MicroBatch> micro_batches(const Timeline& timeline) {
   return batches;
 }
 
-bool same_layers(const MicroBatch& a, const MicroBatch& b) {
+bool same_layers(const TracedMicroBatch& a, const TracedMicroBatch& b) {
   return std::equal(a.calls.begin(), a.calls.end(), b.calls.begin(), b.calls.end(),
                     [](const LayerCall& x, const LayerCall& y) {
                       return x.op->name == y.op->name && x.parameters == y.parameters;

@@ -17,16 +17,16 @@ struct LayerCall {
 };
 
 /// Calls of one micro-batch in forward order: those between two backwards.
-struct MicroBatch {
+struct TracedMicroBatch {
   std::int64_t begin{};  ///< end of the backward before it
   std::vector<LayerCall> calls;
   std::int64_t backward_begin{}, backward_end{};
 };
 
 /// Every micro-batch of a trace that has a backward.
-[[nodiscard]] std::vector<MicroBatch> micro_batches(const Timeline& timeline);
+[[nodiscard]] std::vector<TracedMicroBatch> micro_batches(const TraceTimeline& timeline);
 
 /// True when both call the same operators with the same parameters.
-[[nodiscard]] bool same_layers(const MicroBatch& a, const MicroBatch& b);
+[[nodiscard]] bool same_layers(const TracedMicroBatch& a, const TracedMicroBatch& b);
 
 }  // namespace stepcast

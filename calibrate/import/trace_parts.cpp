@@ -5,7 +5,7 @@
 
 namespace stepcast {
 
-PartFinder::PartFinder(const Timeline& timeline) : timeline_(timeline) {
+PartFinder::PartFinder(const TraceTimeline& timeline) : timeline_(timeline) {
   constexpr std::int64_t never = std::numeric_limits<std::int64_t>::min();
   last_backward_.assign(timeline.steps.size() + 1, never);
   for (const TimedSpan& span : timeline.backward.all()) {

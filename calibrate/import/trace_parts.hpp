@@ -8,7 +8,7 @@ namespace stepcast {
 /// Assigns kernels to steps and to parts of a step.
 class PartFinder {
  public:
-  explicit PartFinder(const Timeline& timeline);
+  explicit PartFinder(const TraceTimeline& timeline);
 
   struct Place {
     int step{-1};  ///< index into the timeline's steps
@@ -23,7 +23,7 @@ class PartFinder {
   [[nodiscard]] Place place_of(const TimedKernel& kernel) const;
 
  private:
-  const Timeline& timeline_;
+  const TraceTimeline& timeline_;
   std::vector<std::int64_t> last_backward_;  ///< by step; the last entry is the whole trace's
   std::vector<bool> optimizer_name_;         ///< by kernel name
 };

@@ -37,7 +37,7 @@ struct Call {
 
 }  // namespace
 
-std::vector<ProductSeries> product_series(const Timeline& timeline) {
+std::vector<ProductSeries> product_series(const TraceTimeline& timeline) {
   std::map<const TimedSpan*, Call> calls;  // by call of an operator
   for (const TimedKernel& kernel : timeline.kernels) {
     if (kernel.kind != KernelClass::gemm) continue;

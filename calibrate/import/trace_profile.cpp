@@ -182,7 +182,7 @@ class ProfileWriter {
   };
 
   /// How many nodes a group of ranks spans; 0, and a note, when nothing tells.
-  int nodes_of(const CollectiveSeries& series, int ranks) {
+  int nodes_of(const TracedSeries& series, int ranks) {
     const LogContext& cluster = context_.cluster;
     if (cluster.nodes) {
       if (ranks % *cluster.nodes == 0) return *cluster.nodes;
@@ -202,7 +202,7 @@ class ProfileWriter {
     return 0;
   }
 
-  std::optional<Group> group_of(const CollectiveSeries& series) {
+  std::optional<Group> group_of(const TracedSeries& series) {
     if (!series.operation || !series.size) return std::nullopt;  // the summary says that they have no size
     const int ranks = series.ranks > 0 ? series.ranks : context_.cluster.ranks.value_or(0);
     if (ranks == 0) {
@@ -232,9 +232,9 @@ class ProfileWriter {
     int traces{};
   };
 
-  void collect(const TraceSummary& trace, const CollectiveSeries& series, Calls& into) {
+  void collect(const TraceSummary& trace, const TracedSeries& series, Calls& into) {
     ++into.traces;
-    for (const CollectiveSeries::Call& call : series.calls) {
+    for (const TracedSeries::Call& call : series.calls) {
       into.all.push_back(call.time);
       const std::int64_t step = call.step >= 0 ? trace.steps[static_cast<std::size_t>(call.step)].number : -1;
       const auto [place, is_new] = into.least.try_emplace({step, call.number}, std::pair(call.time, 1));
@@ -259,7 +259,7 @@ class ProfileWriter {
   void collective_sections() {
     std::map<Group, std::map<double, Calls>> groups;
     for (const TraceSummary& trace : traces_) {
-      for (const CollectiveSeries& series : trace.collectives)
+      for (const TracedSeries& series : trace.collectives)
         if (const auto group = group_of(series)) collect(trace, series, groups[*group][series.size->value]);
     }
     for (const auto& [group, sizes] : groups) {

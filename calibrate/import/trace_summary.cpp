@@ -19,7 +19,7 @@ namespace {
 Seconds seconds(std::int64_t nanoseconds) { return Seconds(static_cast<double>(nanoseconds) * 1e-9); }
 
 /// The stream on which most of the computing is done, with its device.
-std::pair<int, int> compute_stream(const Timeline& timeline) {
+std::pair<int, int> compute_stream(const TraceTimeline& timeline) {
   std::map<std::pair<int, int>, std::int64_t> time;
   for (const TimedKernel& kernel : timeline.kernels) {
     if (kernel.kind != KernelClass::collective && kernel.kind != KernelClass::copy)
@@ -32,10 +32,10 @@ std::pair<int, int> compute_stream(const Timeline& timeline) {
 
 class Summariser {
  public:
-  Summariser(const Timeline& timeline, const std::string& file) : timeline_(timeline), parts_(timeline) {
+  Summariser(const TraceTimeline& timeline, const std::string& file) : timeline_(timeline), parts_(timeline) {
     summary_.file = file;
     summary_.facts = timeline.facts;
-    for (const Timeline::Step& step : timeline.steps) {
+    for (const TraceTimeline::Step& step : timeline.steps) {
       StepTimes times;
       times.number = step.number;
       times.duration = seconds(step.end - step.start);
@@ -59,8 +59,8 @@ class Summariser {
     measure_launches();
     measure_copies();
     summary_.collectives = collective_series(timeline_, places_, computing_);
-    for (const CollectiveSeries& series : summary_.collectives) {
-      for (const CollectiveSeries::Call& call : series.calls) {
+    for (const TracedSeries& series : summary_.collectives) {
+      for (const TracedSeries::Call& call : series.calls) {
         summary_.whole.exposed_communication += call.exposed;
         if (call.step >= 0)
           summary_.steps[static_cast<std::size_t>(call.step)].exposed_communication += call.exposed;
@@ -198,7 +198,7 @@ class Summariser {
     if (unlaunched > 0)
       notes.push_back(std::to_string(unlaunched) + " of " + std::to_string(timeline_.kernels.size()) +
                       " kernels without a launch in the trace: not told apart by forward and backward");
-    for (const CollectiveSeries& series : summary_.collectives)
+    for (const TracedSeries& series : summary_.collectives)
       if (!series.size) unsized += series.calls.size();
     if (unsized > 0)
       notes.push_back(std::to_string(unsized) +
@@ -214,14 +214,14 @@ class Summariser {
     }
   }
 
-  const Timeline& timeline_;
+  const TraceTimeline& timeline_;
   PartFinder parts_;
   TraceSummary summary_;
   std::vector<PartFinder::Place> places_;
   Intervals communication_, computing_;
 };
 
-[[noreturn]] void nothing_ran(const Timeline& timeline, const std::string& file) {
+[[noreturn]] void nothing_ran(const TraceTimeline& timeline, const std::string& file) {
   Diagnostic fault;
   const TraceFacts& facts = timeline.facts;
   fault.place = place_in(file, facts);
@@ -250,7 +250,7 @@ std::string_view name_of(StepPart part) {
   return names[static_cast<std::size_t>(part)];
 }
 
-TraceSummary summarise(const Timeline& timeline, const std::string& file) {
+TraceSummary summarise(const TraceTimeline& timeline, const std::string& file) {
   if (timeline.kernels.empty()) nothing_ran(timeline, file);
   return Summariser(timeline, file).summarise();
 }

@@ -35,7 +35,7 @@ struct StepTimes {
 };
 
 /// Equal calls of one collective.
-struct CollectiveSeries {
+struct TracedSeries {
   std::optional<Operation> operation;
   std::string name;           ///< as the trace calls it
   std::optional<Bytes> size;  ///< the full tensor, as nccl-tests counts; nothing where the trace has no sizes
@@ -88,7 +88,7 @@ struct TraceSummary {
   StepTimes whole;
   std::vector<StepTimes> steps;
   std::vector<KernelTime> kernels;  ///< by time, longest first
-  std::vector<CollectiveSeries> collectives;
+  std::vector<TracedSeries> collectives;
   std::vector<CopySeries> copies;
   std::vector<ProductSeries> products;  ///< by time, longest first
   std::int64_t launches{};
@@ -98,6 +98,6 @@ struct TraceSummary {
 };
 
 /// @throws ScenarioError when no kernel ran: it says what the trace holds instead
-[[nodiscard]] TraceSummary summarise(const Timeline& timeline, const std::string& file);
+[[nodiscard]] TraceSummary summarise(const TraceTimeline& timeline, const std::string& file);
 
 }  // namespace stepcast

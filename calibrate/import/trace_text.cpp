@@ -91,7 +91,7 @@ std::string collective_table(const TraceSummary& summary) {
     table.add_column(name, Align::right);
   constexpr std::size_t most_rows = 20;
   std::size_t rows = 0;
-  for (const CollectiveSeries& series : summary.collectives) {
+  for (const TracedSeries& series : summary.collectives) {
     if (++rows > most_rows) break;
     table.add_row({series.name, series.size ? print_size(*series.size) : "?",
                    series.ranks > 0 ? std::to_string(series.ranks) : "?",

@@ -38,7 +38,7 @@ struct LayerTime {
 
 class WorkloadWriter {
  public:
-  WorkloadWriter(const Timeline& timeline, const std::string& file, std::optional<std::int64_t> samples)
+  WorkloadWriter(const TraceTimeline& timeline, const std::string& file, std::optional<std::int64_t> samples)
       : timeline_(timeline),
         summary_(summarise(timeline, file)),
         parts_(timeline),
@@ -77,7 +77,7 @@ class WorkloadWriter {
     std::size_t most = 0;
     for (std::size_t i = 0; i < batches_.size(); ++i) {
       std::size_t equal = 0;
-      for (const MicroBatch& other : batches_) equal += same_layers(batches_[i], other) ? 1 : 0;
+      for (const TracedMicroBatch& other : batches_) equal += same_layers(batches_[i], other) ? 1 : 0;
       if (equal > most) {
         most = equal;
         model_ = i;
@@ -93,12 +93,12 @@ class WorkloadWriter {
   }
 
   /// The micro-batch around a time, when it is one of the model's.
-  [[nodiscard]] const MicroBatch* batch_at(std::int64_t time) const {
-    const auto after =
-        std::upper_bound(batches_.begin(), batches_.end(), time,
-                         [](std::int64_t wanted, const MicroBatch& batch) { return wanted < batch.begin; });
+  [[nodiscard]] const TracedMicroBatch* batch_at(std::int64_t time) const {
+    const auto after = std::upper_bound(
+        batches_.begin(), batches_.end(), time,
+        [](std::int64_t wanted, const TracedMicroBatch& batch) { return wanted < batch.begin; });
     if (after == batches_.begin()) return nullptr;
-    const MicroBatch& batch = *std::prev(after);
+    const TracedMicroBatch& batch = *std::prev(after);
     if (!whole_batches_.empty() && !whole_batches_.contains(&batch)) return nullptr;
     return same_layers(batch, batches_[model_]) ? &batch : nullptr;
   }
@@ -119,7 +119,7 @@ class WorkloadWriter {
     if (place.step >= 0) return place.step;
     const auto after = std::lower_bound(
         batches_.begin(), batches_.end(), place.launch->start,
-        [](const MicroBatch& batch, std::int64_t time) { return batch.backward_begin < time; });
+        [](const TracedMicroBatch& batch, std::int64_t time) { return batch.backward_begin < time; });
     return -1 - (after - batches_.begin());
   }
 
@@ -149,7 +149,7 @@ class WorkloadWriter {
   /// Profilers write kernels in no order of time, so that each micro-batch of a trace that is cut may lack
   /// some, with or without their launches. Two that ran the same kernels one after the other lack none.
   void keep_whole() {
-    std::map<const MicroBatch*, Launched> of_batch;
+    std::map<const TracedMicroBatch*, Launched> of_batch;
     std::map<std::int64_t, Launched> of_optimizer;
     std::set<std::int64_t> correlations, optimized;
     for (const TimedKernel& kernel : timeline_.kernels) {
@@ -162,13 +162,14 @@ class WorkloadWriter {
         const std::int64_t step = optimizer_step_of(place);
         of_optimizer[step].push_back(launched);
         if (place.part == StepPart::optimizer) optimized.insert(step);
-      } else if (const MicroBatch* batch = batch_at(place.launch->start)) {
+      } else if (const TracedMicroBatch* batch = batch_at(place.launch->start)) {
         of_batch[batch].push_back(launched);
       }
     }
     for (const TimedLaunch& launch : timeline_.launches) {
       if (!launch.kernel || correlations.contains(launch.correlation)) continue;
-      if (const MicroBatch* batch = batch_at(launch.start)) of_batch[batch].emplace_back(launch.start, -1);
+      if (const TracedMicroBatch* batch = batch_at(launch.start))
+        of_batch[batch].emplace_back(launch.start, -1);
       PartFinder::Place place;
       place.launch = &launch;
       place.step = timeline_.step_at(launch.start);
@@ -193,7 +194,7 @@ class WorkloadWriter {
   }
 
   void attribute_kernels() {
-    std::map<const MicroBatch*, std::size_t> last_backward;
+    std::map<const TracedMicroBatch*, std::size_t> last_backward;
     for (const TimedKernel& kernel : timeline_.kernels) {
       if (!counts(kernel)) continue;
       const PartFinder::Place place = parts_.place_of(kernel);
@@ -203,7 +204,7 @@ class WorkloadWriter {
         if (!cut() || whole_optimizers_.contains(optimizer_step_of(place))) optimizer_ += time;
         continue;
       }
-      const MicroBatch* batch = batch_at(place.launch->start);
+      const TracedMicroBatch* batch = batch_at(place.launch->start);
       if (batch == nullptr) continue;
       if (place.part == StepPart::forward) {
         times_[layer_at(*batch, place.launch->start)].forward += time;
@@ -215,13 +216,13 @@ class WorkloadWriter {
     }
   }
 
-  static std::size_t layer_at(const MicroBatch& batch, std::int64_t time) {
+  static std::size_t layer_at(const TracedMicroBatch& batch, std::int64_t time) {
     for (std::size_t i = 0; i < batch.calls.size(); ++i)
       if (time <= batch.calls[i].span.end) return i;
     return batch.calls.size() - 1;
   }
 
-  static std::size_t layer_of_sequence(const MicroBatch& batch, std::int64_t sequence) {
+  static std::size_t layer_of_sequence(const TracedMicroBatch& batch, std::int64_t sequence) {
     for (std::size_t i = 0; i < batch.calls.size(); ++i)
       if (sequence <= batch.calls[i].last_sequence) return i;
     return batch.calls.size() - 1;
@@ -231,10 +232,10 @@ class WorkloadWriter {
   [[nodiscard]] double optimizer_steps() const {
     if (cut()) return std::max<double>(1, static_cast<double>(whole_optimizers_.size()));
     if (!timeline_.steps.empty()) return static_cast<double>(timeline_.steps.size());
-    std::set<const MicroBatch*> before;
+    std::set<const TracedMicroBatch*> before;
     for (const TimedSpan& span : timeline_.optimizer.all()) {
-      const MicroBatch* last = nullptr;
-      for (const MicroBatch& batch : batches_)
+      const TracedMicroBatch* last = nullptr;
+      for (const TracedMicroBatch& batch : batches_)
         if (batch.backward_begin < span.start) last = &batch;
       before.insert(last);
     }
@@ -283,7 +284,7 @@ class WorkloadWriter {
     const auto microseconds_text = [](double nanoseconds) {
       return "\"" + number_text(nanoseconds / 1000) + " us\"";
     };
-    const MicroBatch& model = batches_[model_];
+    const TracedMicroBatch& model = batches_[model_];
     std::string& text = result_.toml;
     const std::string stem = std::filesystem::path(summary_.file).filename().string();
     text = "[workload]\nname = " + toml_quoted(stem.substr(0, stem.find(".json"))) +
@@ -339,23 +340,23 @@ class WorkloadWriter {
       result_.notes.emplace_back("layers bear operators' names: with_stack=True records modules' names");
   }
 
-  const Timeline& timeline_;
+  const TraceTimeline& timeline_;
   TraceSummary summary_;
   PartFinder parts_;
   std::optional<std::int64_t> samples_;
-  std::vector<MicroBatch> batches_;
+  std::vector<TracedMicroBatch> batches_;
   std::size_t model_{};  ///< whose layers are written
   std::vector<LayerTime> times_;
-  std::set<const MicroBatch*> whole_batches_;  ///< of a trace that is cut: which count
-  std::set<std::int64_t> whole_optimizers_;    ///< and which steps of the optimizer
-  double optimizer_{};                         ///< nanoseconds in all
+  std::set<const TracedMicroBatch*> whole_batches_;  ///< of a trace that is cut: which count
+  std::set<std::int64_t> whole_optimizers_;          ///< and which steps of the optimizer
+  double optimizer_{};                               ///< nanoseconds in all
   std::map<std::string, int> names_;
   TraceWorkload result_;
 };
 
 }  // namespace
 
-TraceWorkload workload_of(const Timeline& timeline, const std::string& file,
+TraceWorkload workload_of(const TraceTimeline& timeline, const std::string& file,
                           std::optional<std::int64_t> samples) {
   return WorkloadWriter(timeline, file, samples).finish();
 }

@@ -29,7 +29,7 @@ struct TraceWorkload {
 /// @param samples  samples of one micro-batch; the first extent of the first layer's input by default
 /// @throws ScenarioError when the trace does not hold what is needed, with what to record, and what can be
 /// written by hand from it
-[[nodiscard]] TraceWorkload workload_of(const Timeline& timeline, const std::string& file,
+[[nodiscard]] TraceWorkload workload_of(const TraceTimeline& timeline, const std::string& file,
                                         std::optional<std::int64_t> samples);
 
 }  // namespace stepcast

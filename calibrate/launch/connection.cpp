@@ -8,7 +8,7 @@
 
 namespace stepcast {
 
-void Connection::send(const Message& message) {
+void Connection::send(const MeetingMessage& message) {
   out_ += encoded(message);
   flush();
 }
@@ -40,7 +40,7 @@ bool Connection::receive() {
   }
 }
 
-std::optional<Message> Connection::next() {
+std::optional<MeetingMessage> Connection::next() {
   if (!greeted_) {
     const std::string wanted = greeting();
     const std::size_t seen = std::min(in_.size(), wanted.size());

@@ -16,13 +16,13 @@ class Connection {
 
   [[nodiscard]] const Socket& socket() const { return socket_; }
   /// Sends what can be sent now, and keeps the rest for flush().
-  void send(const Message& message);
+  void send(const MeetingMessage& message);
   void flush();
   [[nodiscard]] bool has_unsent() const { return !out_.empty() && !broken_; }
   /// Reads what is there; false when the other end has closed or the connection broke.
   [[nodiscard]] bool receive();
   /// The next whole message of what was read. @throws ProtocolFault, also when the other end didn't greet
-  [[nodiscard]] std::optional<Message> next();
+  [[nodiscard]] std::optional<MeetingMessage> next();
 
  private:
   Socket socket_;

@@ -24,7 +24,7 @@ std::uint32_t length_at(std::string_view bytes) {
 
 std::string greeting() { return "stepcast meeting 1\n"; }
 
-std::string encoded(const Message& message) {
+std::string encoded(const MeetingMessage& message) {
   std::string body(1, static_cast<char>(message.kind));
   for (const std::string& field : message.fields) {
     append_length(body, field.size());
@@ -35,7 +35,7 @@ std::string encoded(const Message& message) {
   return result + body;
 }
 
-std::optional<Message> take_message(std::string& bytes) {
+std::optional<MeetingMessage> take_message(std::string& bytes) {
   constexpr std::uint32_t most = 1U << 28;
   if (bytes.size() < length_size) return std::nullopt;
   const std::uint32_t length = length_at(bytes);
@@ -43,7 +43,7 @@ std::optional<Message> take_message(std::string& bytes) {
   if (bytes.size() < length_size + length) return std::nullopt;
 
   std::string_view body(bytes.data() + length_size, length);
-  Message result;
+  MeetingMessage result;
   result.kind = static_cast<MessageKind>(body.front());
   body.remove_prefix(1);
   while (!body.empty()) {

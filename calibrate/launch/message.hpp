@@ -30,7 +30,7 @@ enum class MessageKind : std::uint8_t {
   heartbeat
 };
 
-struct Message {
+struct MeetingMessage {
   MessageKind kind{};
   std::vector<std::string> fields;
 };
@@ -44,9 +44,9 @@ class ProtocolFault : public std::runtime_error {
 /// Each direction of a connection begins with this.
 [[nodiscard]] std::string greeting();
 
-[[nodiscard]] std::string encoded(const Message& message);
+[[nodiscard]] std::string encoded(const MeetingMessage& message);
 
 /// Takes the first message off `bytes`, if it is there as a whole. @throws ProtocolFault
-[[nodiscard]] std::optional<Message> take_message(std::string& bytes);
+[[nodiscard]] std::optional<MeetingMessage> take_message(std::string& bytes);
 
 }  // namespace stepcast

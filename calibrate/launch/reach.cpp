@@ -44,7 +44,7 @@ bool let_in(Connection& connection, const Rendezvous& rendezvous, Seconds at_mos
 
 }  // namespace
 
-Message introduction(const Rendezvous& rendezvous) {
+MeetingMessage introduction(const Rendezvous& rendezvous) {
   return {MessageKind::hello,
           {STEPCAST_VERSION, rendezvous.job, std::to_string(rendezvous.rank), std::to_string(rendezvous.size),
            node_identity(), host_name()}};

@@ -6,7 +6,7 @@
 namespace stepcast {
 
 /// What a rank says first.
-[[nodiscard]] Message introduction(const Rendezvous& rendezvous);
+[[nodiscard]] MeetingMessage introduction(const Rendezvous& rendezvous);
 
 /// Connects to rank 0 and is let in; keeps trying for limits.meet, because ranks start at different times.
 /// @throws MachineError

@@ -95,7 +95,7 @@ void MeetingServer::read_from(Guest& guest) {
   }
 }
 
-void MeetingServer::answer(Guest& guest, const Message& message) {
+void MeetingServer::answer(Guest& guest, const MeetingMessage& message) {
   using Kind = MessageKind;
   const auto& fields = message.fields;
   const auto need = [&](std::size_t count) {
@@ -161,7 +161,7 @@ void MeetingServer::answer(Guest& guest, const Message& message) {
   }
 }
 
-void MeetingServer::welcome(Guest& guest, const Message& hello) {
+void MeetingServer::welcome(Guest& guest, const MeetingMessage& hello) {
   const auto& fields = hello.fields;
   const int rank = std::atoi(fields[2].c_str()), size = std::atoi(fields[3].c_str());
   std::string why;
@@ -205,7 +205,7 @@ void MeetingServer::all_met() {
   });
   const Guest* seen_by = elsewhere == by_rank_.end() ? by_rank_.back() : *elsewhere;
   const std::string own_address = local_address(seen_by->connection.socket());
-  Message met{MessageKind::met, {}};
+  MeetingMessage met{MessageKind::met, {}};
   for (const Guest* guest : by_rank_) {
     const auto node = std::find(identities.begin(), identities.end(), guest->identity) - identities.begin();
     met.fields.push_back(std::to_string(node));
@@ -245,7 +245,7 @@ void MeetingServer::join_when_all_have() {
   for (Guest* guest : by_rank_) {
     guest->joined.reset();
     watch_.waits(guest->rank, false);
-    Message answer{MessageKind::answer, {}};
+    MeetingMessage answer{MessageKind::answer, {}};
     if (kind == "gather" && guest->rank == 0) answer.fields = texts;
     if (kind == "broadcast") answer.fields = {texts.front()};
     guest->connection.send(answer);
@@ -308,8 +308,8 @@ void MeetingServer::propose(Verdict verdict, Seconds at) {
 
 void MeetingServer::end_all(const Verdict& verdict) {
   over_ = true;
-  const Message end{MessageKind::end,
-                    {std::to_string(verdict.exit_code), std::to_string(verdict.rank), verdict.text}};
+  const MeetingMessage end{MessageKind::end,
+                           {std::to_string(verdict.exit_code), std::to_string(verdict.rank), verdict.text}};
   for (const auto& guest : guests_) {
     if (guest->rank >= 0 && !guest->left) guest->connection.send(end);
   }

@@ -54,8 +54,8 @@ class MeetingServer {
   void wait_for_messages();
   void accept_guests();
   void read_from(Guest& guest);
-  void answer(Guest& guest, const Message& message);
-  void welcome(Guest& guest, const Message& hello);
+  void answer(Guest& guest, const MeetingMessage& message);
+  void welcome(Guest& guest, const MeetingMessage& hello);
   void all_met();
   void give(Guest& guest, const std::string& key);
   void join_when_all_have();

@@ -64,8 +64,8 @@ class TcpMeeting final : public Meeting {
   void abandon(const std::string& why) override;
 
  private:
-  void tell(const Message& message);
-  [[nodiscard]] std::vector<std::string> ask(const Message& message);
+  void tell(const MeetingMessage& message);
+  [[nodiscard]] std::vector<std::string> ask(const MeetingMessage& message);
   void read_met(const std::vector<std::string>& fields);
   void wake();
 
@@ -73,7 +73,7 @@ class TcpMeeting final : public Meeting {
   void listen();
   void wait_for_something(Seconds until);
   void pass_signals_on();
-  void hear(const Message& message);
+  void hear(const MeetingMessage& message);
   void look_after_rank_0();
   [[noreturn]] void end_process(int exit_code, const std::string& line);
   [[nodiscard]] std::string rank_0() const;
@@ -147,13 +147,13 @@ void TcpMeeting::wake() {
   (void)send(waker_.second.get(), &byte, 1, MSG_NOSIGNAL);
 }
 
-void TcpMeeting::tell(const Message& message) {
+void TcpMeeting::tell(const MeetingMessage& message) {
   const std::lock_guard lock(mutex_);
   connection_.send(message);
   if (connection_.has_unsent()) wake();
 }
 
-std::vector<std::string> TcpMeeting::ask(const Message& message) {
+std::vector<std::string> TcpMeeting::ask(const MeetingMessage& message) {
   const std::lock_guard one_at_a_time(asking_);
   tell(message);
   std::unique_lock lock(mutex_);
@@ -236,7 +236,7 @@ void TcpMeeting::listen() {
     }
     try {
       while (true) {
-        std::optional<Message> message;
+        std::optional<MeetingMessage> message;
         {
           const std::lock_guard lock(mutex_);
           message = connection_.next();
@@ -294,7 +294,7 @@ void TcpMeeting::pass_signals_on() {
   }
 }
 
-void TcpMeeting::hear(const Message& message) {
+void TcpMeeting::hear(const MeetingMessage& message) {
   heard_ = steady_now();
   const auto& fields = message.fields;
   if (message.kind == MessageKind::heartbeat || message.kind == MessageKind::welcome) return;

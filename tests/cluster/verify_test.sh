@@ -10,7 +10,8 @@ cluster_require
 cluster_up 2 1gbit
 cd "$here"
 profile=$cluster_directory/hosts.toml
-cluster_mpirun "$stepcast" calibrate --backend host --quick --fabric ethernet-1g --link-rate "1 Gb/s" --out "$profile"
+cluster_mpirun "$stepcast" calibrate --backend host --quick --force --fabric ethernet-1g \
+  --link-rate "1 Gb/s" --out "$profile"
 
 verify() { # SCENARIO SETTINGS...
   local scenario=$1

@@ -124,7 +124,7 @@ TEST(TraceSummary, EqualCollectivesGoTogetherWithTheirQuartile) {
                "nelems\": 20, \"Group size\": 2, \"dtype\": \"BFloat16\"");
   const TraceSummary summary = summary_of(trace.text());
   ASSERT_EQ(summary.collectives.size(), 2u);
-  const CollectiveSeries& reduce = summary.collectives[0];
+  const TracedSeries& reduce = summary.collectives[0];
   EXPECT_EQ(reduce.operation, Operation::all_reduce);
   EXPECT_EQ(reduce.size, Bytes(4e6));
   EXPECT_EQ(reduce.ranks, 2);

@@ -19,7 +19,7 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-Timeline timeline_of(const std::string& text) {
+TraceTimeline timeline_of(const std::string& text) {
   std::istringstream stream(text);
   return read_timeline(stream, "x.json");
 }

@@ -6,11 +6,12 @@
 namespace stepcast {
 namespace {
 
-TEST(Message, ComesBackWholeFromAnyPieces) {
-  const Message first{MessageKind::put, {"key", std::string("a\0b", 3)}}, second{MessageKind::get, {""}};
+TEST(MeetingMessage, ComesBackWholeFromAnyPieces) {
+  const MeetingMessage first{MessageKind::put, {"key", std::string("a\0b", 3)}},
+      second{MessageKind::get, {""}};
   const std::string bytes = encoded(first) + encoded(second);
   std::string arrived;
-  std::vector<Message> got;
+  std::vector<MeetingMessage> got;
   for (const char byte : bytes) {
     arrived += byte;
     while (auto message = take_message(arrived)) got.push_back(*message);
@@ -22,7 +23,7 @@ TEST(Message, ComesBackWholeFromAnyPieces) {
   EXPECT_TRUE(arrived.empty());
 }
 
-TEST(Message, LengthsThatCantBeAreFaults) {
+TEST(MeetingMessage, LengthsThatCantBeAreFaults) {
   std::string huge("\xff\xff\xff\xff", 4);
   EXPECT_THROW((void)take_message(huge), ProtocolFault);
   std::string field_beyond_end = encoded({MessageKind::get, {"key"}});

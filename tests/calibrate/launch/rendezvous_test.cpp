@@ -23,7 +23,7 @@ Environment without(Environment base, const std::string& name) {
   return base;
 }
 
-/// Message and hint of the error, or "no error".
+/// MeetingMessage and hint of the error, or "no error".
 std::string fault_of(const Environment& environment) {
   try {
     (void)read_rendezvous(environment);
