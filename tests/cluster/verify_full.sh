@@ -24,7 +24,7 @@ calibrate() { # HOSTS
 verify() { # NAME HOSTS MODEL RATE
   echo "verifying $3 on $2 hosts at $4" >&2
   local status=0
-  cluster_mpirun "$stepcast" verify "$3.toml" --steps 5 --seconds 12 --backend host --profile "$output/hosts-$2.toml" --tolerance 25% \
+  cluster_mpirun "$stepcast" verify "$3.toml" --steps 5 --seconds 8 --backend host --profile "$output/hosts-$2.toml" --tolerance 25% \
     --set cluster.nodes="$2" --set cluster.link_rate="$4" --json "$output/$1.json" >"$output/$1.txt" || status=$?
   ((status <= 1)) || exit "$status"
   ((status == 0)) || beyond+=("$1")
