@@ -16,7 +16,7 @@ cluster_mpirun "$stepcast" calibrate --backend host --quick --force --fabric eth
 verify() { # SCENARIO SETTINGS...
   local scenario=$1
   shift
-  cluster_mpirun "$stepcast" verify "$scenario" --backend host --profile "$profile" --steps 5 --tolerance 60% "$@"
+  cluster_mpirun "$stepcast" verify "$scenario" --backend host --profile "$profile" --steps 5 --tolerance 80% "$@"
 }
 verify paced.toml --set training.strategy=ddp,zero1,zero3 --set training.gradient_accumulation_steps=1 \
   --set training.micro_batch_size=16
