@@ -26,6 +26,18 @@ std::vector<ShardUnit> shard_units(const Model& model, int shards) {
   return units;
 }
 
+std::vector<std::size_t> units_of_layers(const std::vector<ShardUnit>& units, const Model& model) {
+  std::vector<std::size_t> unit_of_layer(model.layers.size());
+  for (std::size_t unit = 0; unit < units.size(); ++unit) {
+    for (const int layer : units[unit].layers) unit_of_layer[static_cast<std::size_t>(layer)] = unit;
+  }
+  return unit_of_layer;
+}
+
+std::string unit_name(const ShardUnit& unit, const Model& model) {
+  return unit.root ? "root" : model.layers[static_cast<std::size_t>(unit.layers.front())].name;
+}
+
 std::vector<Group> shard_groups(int world, int shards) {
   std::vector<Group> groups;
   for (int first = 0; first < world; first += shards) {
@@ -60,7 +72,7 @@ class FullyShardedStep {
         shard_communicator_(builder_.add_communicator(replicas_ > 1 ? "shard" : "data_parallel",
                                                       shard_groups(context.world, shards_))),
         units_(shard_units(context.model, shards_)),
-        unit_of_layer_(context.model.layers.size()),
+        unit_of_layer_(units_of_layers(units_, context.model)),
         gathered_(units_.size()),
         resident_(units_.size()),
         parameter_bytes_(element_size(context.training.parameter_dtype)),
@@ -71,9 +83,6 @@ class FullyShardedStep {
       all_reduce_stream_ = builder_.add_stream("all-reduce");
       replicate_communicator_ =
           builder_.add_communicator("replicate", replicate_groups(context.world, shards_));
-    }
-    for (std::size_t unit = 0; unit < units_.size(); ++unit) {
-      for (const int layer : units_[unit].layers) unit_of_layer_[static_cast<std::size_t>(layer)] = unit;
     }
   }
 
@@ -105,8 +114,7 @@ class FullyShardedStep {
   }
 
   [[nodiscard]] std::string name_of(std::size_t unit) const {
-    return units_[unit].root ? "root"
-                             : context_.model.layers[static_cast<std::size_t>(units_[unit].layers[0])].name;
+    return unit_name(units_[unit], context_.model);
   }
 
   void gather(std::size_t unit) {

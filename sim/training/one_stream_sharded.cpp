@@ -26,7 +26,7 @@ class OneStreamStep {
         sums_whole_gradients_(context.training.gradient_sync == GradientSync::last),
         limit_(static_cast<std::size_t>(std::max(1, context.training.reduce_scatter_max_input_buffers))),
         units_(shard_units(context.model, shards_)),
-        unit_of_layer_(context.model.layers.size()),
+        unit_of_layer_(units_of_layers(units_, context.model)),
         gathered_(units_.size()),
         on_its_way_(units_.size()),
         resident_(units_.size()),
@@ -36,9 +36,6 @@ class OneStreamStep {
       replicate_stream_ = builder_.add_stream("replicate");
       replicate_communicator_ =
           builder_.add_communicator("replicate", replicate_groups(context.world, shards_));
-    }
-    for (std::size_t unit = 0; unit < units_.size(); ++unit) {
-      for (const int layer : units_[unit].layers) unit_of_layer_[static_cast<std::size_t>(layer)] = unit;
     }
   }
 
@@ -69,8 +66,7 @@ class OneStreamStep {
     return context_.training.reshard_after_forward.value_or(!units_[unit].root);
   }
   [[nodiscard]] std::string name_of(std::size_t unit) const {
-    return units_[unit].root ? "root"
-                             : context_.model.layers[static_cast<std::size_t>(units_[unit].layers[0])].name;
+    return unit_name(units_[unit], context_.model);
   }
   [[nodiscard]] int pieces(std::size_t unit) const {
     return shards_ == 1 ? 1 : units_[unit].tensors * shards_;
